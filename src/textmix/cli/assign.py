@@ -1,0 +1,77 @@
+"""`textmix assign`: new texts into the clusters of a saved run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from textmix.cli.reading import Documents, read_documents
+from textmix.clustering import Clustering, load
+from textmix.results.tables import Column, flush, write_csv
+
+WORDS_SHOWN = 5
+
+
+def assign_files(
+    run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None
+) -> None:
+    """Write a CSV row for each text: its cluster with its words, how probable it is, whether it is new."""
+    if out is not None:
+        _check_file(out)
+    clustering = load(run)
+    documents = read_documents(files, columns)
+    for sentence in [*documents.report.describe(), *documents.report.notes]:
+        print(f"textmix: {sentence}", file=sys.stderr)
+    table = assignment_table(clustering, documents)
+    if out is None:
+        write_csv(sys.stdout, table)
+        return
+    _replace_file(out, table)
+
+
+def assignment_table(clustering: Clustering, documents: Documents) -> list[Column]:
+    """The columns row, id (if there are ids), cluster, words, probability, new, text."""
+    found = clustering.assign(documents.texts)
+    top_words = clustering.estimator.top_words(WORDS_SHOWN, order="telling")
+    words = [" ".join(str(word) for word, _ in scored) for scored in top_words]
+    ids = [Column("id", "VARCHAR", documents.ids)] if documents.ids is not None else []
+    return [
+        Column("row", "BIGINT", range(1, len(documents.texts) + 1)),
+        *ids,
+        Column("cluster", "BIGINT", found.labels),
+        Column("words", "VARCHAR", [words[label] if label >= 0 else "" for label in found.labels]),
+        Column("probability", "DOUBLE", found.probabilities),
+        Column("new", "BOOLEAN", found.is_new),
+        Column("text", "VARCHAR", documents.texts),
+    ]
+
+
+def _check_file(path: Path) -> None:
+    """Raise ValueError, before the work, if there can be no such file."""
+    if path.is_dir():
+        raise ValueError(f'"{path}" is a folder; name a file to write to')
+    if not path.parent.is_dir():
+        raise ValueError(f'there is no folder "{path.parent}" to write "{path.name}" to')
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f'"{path}" cannot be written: no permission to write to "{path.parent}"')
+
+
+def _replace_file(path: Path, table: Sequence[Column]) -> None:
+    """Write a file that is whole or not there."""
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            write_csv(stream, table)
+        return
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        file: IO[str]
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            write_csv(file, table)
+            flush(file)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,187 @@
+"""`textmix cluster`: read, cluster, save, show."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from rich.console import Console
+
+from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
+from textmix.cli.reading import Documents, read_documents
+from textmix.clustering import Clustering, TextClusterer
+from textmix.kernels import jit
+from textmix.results.folder import check_destination
+
+OUTLIERS_SHOWN = 2
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results go and how much of them is shown."""
+
+    folder: Path | None
+    force: bool
+    n_clusters: int
+    quiet: bool
+
+
+def read_stop_words(path: Path) -> tuple[str, ...]:
+    """The words of a file, whatever blanks or lines stand between them."""
+    try:
+        return tuple(path.read_text(encoding="utf-8-sig").split())
+    except OSError as error:
+        raise ValueError(f'cannot read "{path}": {(error.strerror or str(error)).lower()}') from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f'"{path}" is not UTF-8 text') from error
+
+
+def cluster_files(
+    files: Sequence[str],
+    columns: Mapping[str, str | None],
+    settings: Mapping[str, Any],
+    output: Output,
+    started: float,
+) -> None:
+    """Cluster the texts of files, save the result if asked to, and show it.
+
+    `started` is when the command did (time.perf_counter): the seconds reported are those the user waited.
+    """
+    n_seconds_starting = time.perf_counter() - started
+    if output.folder is not None:
+        check_destination(output.folder, force=output.force)
+    progress = False if output.quiet else None
+    clusterer = TextClusterer(**settings, progress=progress)
+    documents = read_documents(files, columns, progress=progress)
+    n_seconds_reading = time.perf_counter() - started - n_seconds_starting
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning  # restored at the end of the block
+        if progress is not False:
+            _announce_compilation()
+        clusterer.fit(documents.texts, ids=documents.ids, labels=documents.labels)
+    clustering = clusterer.clustering_
+    clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
+    scores = _compare(clustering, documents)
+    if output.folder is not None:
+        _save(clustering, documents, columns, scores, output)
+    clustering.seconds["all"] = time.perf_counter() - started
+    _show(make_console(quiet=output.quiet), clustering, documents, columns, scores, output)
+
+
+def _announce_compilation() -> None:
+    """Say on a terminal why the first run after an installation or an update takes so long."""
+    folder = jit._CACHE_FOLDER
+    is_compiled = folder is not None and any(Path(folder).rglob("gibbs.sweep-*.nbi"))
+    if not is_compiled and sys.stderr.isatty():
+        print("textmix: compiling for this machine; this takes half a minute, once", file=sys.stderr)
+
+
+def _print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"textmix: {message}", file=sys.stderr)
+
+
+def _compare(clustering: Clustering, documents: Documents) -> dict[str, float] | None:
+    if documents.labels is None:
+        return None
+    from textmix.metrics import agreement
+
+    return agreement(documents.labels, clustering.labels)
+
+
+def _save(
+    clustering: Clustering,
+    documents: Documents,
+    columns: Mapping[str, str | None],
+    scores: dict[str, float] | None,
+    output: Output,
+) -> None:
+    assert output.folder is not None
+    report = documents.report
+    started = time.perf_counter()
+    notes = {
+        "input": {
+            "files": report.files,
+            "columns": {**columns, "text": report.text_column},
+            "n_rows": report.n_rows,
+            "n_skipped": report.n_skipped,
+            "reasons": report.reasons,
+            "skipped": [asdict(row) for row in report.skipped],
+        },
+        "scores": scores,
+    }
+    clustering.save(output.folder, force=output.force, notes=notes)
+    clustering.seconds["saving"] = time.perf_counter() - started
+
+
+def _show(
+    console: Console,
+    clustering: Clustering,
+    documents: Documents,
+    columns: Mapping[str, str | None],
+    scores: dict[str, float] | None,
+    output: Output,
+) -> None:
+    _show_reading(console, clustering, documents)
+    console.print()
+    _show_largest(console, clustering, output.n_clusters)
+    _show_outliers(console, clustering)
+    if clustering.n_without_words:
+        belong = "belongs" if clustering.n_without_words == 1 else "belong"
+        n_texts = plural(clustering.n_without_words, "text")
+        say(console, f"{n_texts} without any words to cluster by {belong} to no cluster.")
+    if scores is not None:
+        console.print()
+        show_scores(console, scores, f'column "{columns["label"]}"')
+    console.print()
+    if output.folder is not None:
+        say(console, f"Written to {output.folder}: assignments.csv, clusters.csv, run.json and more.")
+    parts = [f"{name} {seconds:.1f}" for name, seconds in clustering.seconds.items() if name != "all"]
+    say(console, f"Took {clustering.seconds['all']:.1f} s ({', '.join(parts)}).", style="dim")
+
+
+def _show_reading(console: Console, clustering: Clustering, documents: Documents) -> None:
+    report = documents.report
+    shown = ", ".join(report.files[:3]) + (
+        f" and {len(report.files) - 3} more" if len(report.files) > 3 else ""
+    )
+    column = f', column "{report.text_column}"' if report.text_column is not None else ""
+    language = clustering.corpus.tokenizer.language if clustering.corpus.tokenizer else None
+    words = f"{language.capitalize()} stop words left out" if language else "no stop words left out"
+    say(console, f"Read {plural(len(documents.texts), 'text')} from {shown}{column}; {words}.")
+    for sentence in [*report.describe(), *report.notes]:
+        say(console, sentence, style="yellow")
+
+
+def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
+    outlying = set(np.unique(clustering.labels[clustering.outliers]).tolist())
+    clusters = [cluster for cluster in clustering.clusters if cluster.index not in outlying]
+    say(console, f"{plural(len(clusters), 'cluster')}, the largest first:" if clusters else "No clusters.")
+    if clusters and n_shown:
+        show_clusters(console, clusters[:n_shown])
+    if len(clusters) > n_shown:
+        say(console, f"… and {plural(len(clusters) - n_shown, 'more cluster')}")
+    console.print()
+
+
+def _show_outliers(console: Console, clustering: Clustering) -> None:
+    outliers = np.flatnonzero(clustering.outliers)
+    if outliers.size == 0:
+        return
+    verb = "fits" if outliers.size == 1 else "fit"
+    say(console, f"{plural(int(outliers.size), 'text')} {verb} nowhere, for example:")
+    strangest = outliers[np.argsort(-clustering.outlier_scores[outliers], kind="stable")]
+    for document in strangest[:OUTLIERS_SHOWN]:
+        say_briefly(console, f"  row {document + 1:,}: {one_line(clustering.texts[document])}", style="dim")

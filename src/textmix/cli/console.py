@@ -1,0 +1,91 @@
+"""How things are printed: lines and tables for people, colours on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from textmix.results.clusters import Cluster
+
+WORDS_SHOWN = 6
+WORDS_WIDTH = 34
+GAP = "  "
+
+SCORE_NAMES = {
+    "nmi_geometric": "NMI (geometric)",
+    "nmi_arithmetic": "NMI (arithmetic)",
+    "homogeneity": "homogeneity",
+    "completeness": "completeness",
+    "ami": "AMI",
+    "ari": "ARI",
+}
+
+
+def make_console(*, quiet: bool = False) -> Console:
+    """Where results are printed."""
+    return Console(file=sys.stdout, highlight=False, quiet=quiet)
+
+
+def printable(text: str) -> str:
+    """A text without characters that a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without characters that a terminal would obey."""
+    return printable(" ".join(text.split()))
+
+
+def plural(number: int, noun: str) -> str:
+    """ "1 text", "2,000 texts"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def say(console: Console, sentence: str, style: str = "") -> None:
+    """Print a sentence as it is, nothing in it taken for markup; a terminal or file may break long ones."""
+    console.print(Text(printable(sentence), style=style), soft_wrap=True)
+
+
+def say_briefly(console: Console, sentence: str, style: str = "") -> None:
+    """Print a sentence on one line, cut where the line ends."""
+    console.print(Text(printable(sentence), style=style), no_wrap=True, overflow="ellipsis")
+
+
+def show_clusters(console: Console, clusters: Sequence[Cluster]) -> None:
+    """A line a cluster: numbers in full, words and example cut to what the line holds."""
+    width_of_size = max([4, *(len(f"{cluster.size:,}") for cluster in clusters)])
+    left = max(console.width - len("cluster") - width_of_size - 3 * len(GAP), 20)
+    width_of_words = min(WORDS_WIDTH, left // 2)
+    table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
+    table.add_column("cluster", justify="right", width=len("cluster"), no_wrap=True)
+    table.add_column("size", justify="right", width=width_of_size, no_wrap=True)
+    table.add_column("words", width=width_of_words, no_wrap=True, overflow="ellipsis")
+    table.add_column("example", width=left - width_of_words, no_wrap=True, overflow="ellipsis", style="dim")
+    for cluster in clusters:
+        table.add_row(
+            str(cluster.index),
+            f"{cluster.size:,}",
+            Text(one_line(cluster.join_words(WORDS_SHOWN))),
+            Text(one_line(next(iter(cluster.examples), ""))),
+        )
+    console.print(table)
+
+
+def show_scores(console: Console, scores: Mapping[str, float], source: str) -> None:
+    """The scores of a comparison with labels, and what was left out of it."""
+    texts, clusters = plural(int(scores["n_documents"]), "text"), plural(int(scores["n_clusters"]), "cluster")
+    say(console, f"Compared with {source}: {texts}, {plural(int(scores['n_labels']), 'label')}, {clusters}.")
+    left_out = {"words": int(scores["n_without_words"]), "label": int(scores["n_without_label"])}
+    for what, number in left_out.items():
+        if number:
+            say(
+                console,
+                f"Left out: {plural(number, 'text')} without {what if what == 'words' else 'a label'}.",
+            )
+    width = max(map(len, SCORE_NAMES.values()))
+    for key, name in SCORE_NAMES.items():
+        say(console, f"  {name:<{width}}  {scores[key]:.3f}".rstrip())

@@ -1,0 +1,73 @@
+"""`textmix evaluate`: a saved run against known labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from textmix.cli.console import make_console, plural, say, show_scores
+from textmix.cli.reading import Documents, read_documents
+from textmix.clustering import Clustering, load
+from textmix.metrics import agreement
+
+
+def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None]) -> None:
+    """Print the scores of a run against the labels it kept, or against those of a file."""
+    clustering = load(run)
+    console = make_console()
+    if file is None:
+        labels, source = kept_labels(clustering, columns["label"])
+    else:
+        if columns["label"] is None:
+            raise ValueError(f'say with --label which column of "{file}" holds the labels')
+        documents = read_documents([file], _with_text_column(columns))
+        for sentence in [*documents.report.describe(), *documents.report.notes]:
+            say(console, sentence, style="yellow")
+        labels = match_labels(clustering, documents, by_id=columns["id"] is not None)
+        source = f'column "{columns["label"]}" of {file}'
+    show_scores(console, agreement(labels, clustering.labels), source)
+
+
+def kept_labels(clustering: Clustering, wanted: str | None) -> tuple[Sequence[str], str]:
+    """The labels that were read beside the texts, and the column they came from."""
+    kept = clustering.info.get("input", {}).get("columns", {}).get("label")
+    if clustering.corpus.labels is None:
+        raise ValueError(
+            "this run kept no labels; name a file that has them: textmix evaluate RUN FILE --label COLUMN"
+        )
+    if wanted is not None and kept is not None and wanted.casefold() != kept.casefold():
+        raise ValueError(
+            f'this run kept the labels of column "{kept}", not of "{wanted}"; name a file that has them'
+        )
+    return clustering.corpus.labels, f'column "{kept}"' if kept else "the labels kept with the run"
+
+
+def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -> Sequence[str]:
+    """A label for each clustered text, "" where there is none."""
+    assert documents.labels is not None
+    if not by_id:
+        n_rows, n_texts = len(documents.labels), clustering.corpus.n_documents
+        if n_rows != n_texts:
+            raise ValueError(
+                f"the file has {plural(n_rows, 'row')}, the run {plural(n_texts, 'text')}: they do not match "
+                "by order; match them by id with --id, if the run was clustered with --id"
+            )
+        return documents.labels
+    if clustering.corpus.ids is None or documents.ids is None:
+        raise ValueError(
+            "this run was clustered without --id, so rows cannot be matched by id; leave --id out"
+        )
+    repeated = [id for id, number in Counter(documents.ids).items() if number > 1]
+    if repeated:
+        raise ValueError(f'the id "{repeated[0]}" is in the file more than once; ids must differ')
+    known = dict(zip(documents.ids, documents.labels, strict=True))
+    labels = [known.get(id, "") for id in clustering.corpus.ids]
+    if not any(id in known for id in clustering.corpus.ids):
+        raise ValueError("no id of the file is in the run; is --id the same column as when it was clustered?")
+    return labels
+
+
+def _with_text_column(columns: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Columns for the reader, which always reads a text column: here the label column will do."""
+    return {**columns, "text": columns["label"]}

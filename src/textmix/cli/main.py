@@ -1,0 +1,183 @@
+"""The program `textmix`: its commands, and what happens when something goes wrong.
+
+Modules that take long to import (numba, scikit-learn, DuckDB) are imported by the command that runs, so that
+--help answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Annotated, Any
+
+import typer
+
+from textmix.cli import options
+
+USER_ERROR = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+BROKEN_PIPE = 1  # as Typer and Rich, which notice most closed pipes before we do
+
+# Typer has brought its own copy of click since 0.2x; the base of its errors is this in either case.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="textmix",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from textmix import __version__
+
+        typer.echo(f"textmix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Groups texts: how many groups there are, what each is about, what fits nowhere.
+
+    [bold]Examples[/bold]
+
+    textmix cluster tickets.csv --out run
+
+    textmix assign run new.csv > assigned.csv
+    """
+
+
+@app.command()
+def cluster(
+    files: options.Files,
+    text: options.TextColumn = None,
+    id: options.IdColumn = None,
+    label: options.LabelColumn = None,
+    format: options.Format = None,
+    language: options.Language = "auto",
+    stem: options.Stem = False,
+    stop_words: options.StopWords = None,
+    min_df: options.MinFrequency = "1",
+    max_df: options.MaxFrequency = "1.0",
+    model: options.Model = options.ModelName.DIRICHLET_MULTINOMIAL,
+    clusters: options.Clusters = None,
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    sweeps: options.Sweeps = None,
+    seed: options.Seed = 0,
+    outlier_size: options.OutlierSize = None,
+    out: options.Out = None,
+    force: options.Force = False,
+    top: options.Top = 20,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the groups in texts, show them, and save them with --out.
+
+    [bold]Examples[/bold]
+
+    textmix cluster tickets.csv
+
+    textmix cluster tweets.jsonl.gz --text body --label topic --out run
+
+    zcat news.gz | textmix cluster - --clusters 50
+    """
+    started = time.perf_counter()
+    from textmix.cli import cluster as command
+
+    settings = {
+        "model": model.value,
+        "n_clusters": clusters,
+        "alpha": None if alpha is None else options.parse_alpha(alpha),
+        "beta": beta,
+        "n_sweeps": sweeps,
+        "outlier_size": outlier_size,
+        "language": None if language.lower() == "none" else language,
+        "stem": stem,
+        "stop_words": None if stop_words is None else command.read_stop_words(stop_words),
+        "min_document_frequency": options.parse_frequency(min_df),
+        "max_document_frequency": options.parse_frequency(max_df),
+        "random_state": seed,
+    }
+    columns = {"text": text, "id": id, "label": label, "format": format}
+    command.cluster_files(files, columns, settings, command.Output(out, force, top, quiet), started)
+
+
+@app.command()
+def assign(
+    run: options.RunFolder,
+    files: options.Files,
+    text: options.TextColumn = None,
+    id: options.IdColumn = None,
+    format: options.Format = None,
+    out: options.OutFile = None,
+) -> None:
+    """Put new texts into the clusters of a saved run; prints CSV.
+
+    [bold]Example[/bold]
+
+    textmix assign run new.csv --id ticket > assigned.csv
+    """
+    from textmix.cli import assign as command
+
+    command.assign_files(run, files, {"text": text, "id": id, "format": format}, out)
+
+
+@app.command()
+def evaluate(
+    run: options.RunFolder,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Where the labels are, if the run has none.")
+    ] = None,
+    label: options.LabelColumn = None,
+    id: options.IdColumn = None,
+    format: options.Format = None,
+) -> None:
+    """Compare a saved run with known labels: NMI, homogeneity, completeness, AMI, ARI.
+
+    Without --id the rows of the file must be those that were clustered, in the same order.
+
+    [bold]Examples[/bold]
+
+    textmix evaluate run
+
+    textmix evaluate run labelled.csv --label topic --id ticket
+    """
+    from textmix.cli import evaluate as command
+
+    command.evaluate_run(run, file, {"label": label, "id": id, "format": format})
+
+
+def run() -> None:
+    """Run the program; a mistake of the user is one line and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = app(prog_name="textmix", standalone_mode=False)
+        sys.stdout.flush()
+    except _UsageError as error:
+        code = _complain(error.format_message())
+    except BrokenPipeError:
+        # What is left in the buffer has nowhere to go; without this Python complains at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = BROKEN_PIPE
+    except (ValueError, ImportError, OSError) as error:
+        code = _complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        code = INTERRUPTED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> int:
+    print(f"textmix: {' '.join(message.split())}", file=sys.stderr)
+    return USER_ERROR

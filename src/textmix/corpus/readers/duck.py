@@ -1,0 +1,53 @@
+"""How DuckDB is asked: a connection for each file, names that are never patterns, rows as they come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from textmix.corpus.readers.report import InputError
+
+ROWS_PER_FETCH = 2048
+MOST_THREADS = 4
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A connection to an empty database in memory that fetches no extension from the network."""
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "threads": min(MOST_THREADS, os.cpu_count() or 1),
+            "preserve_insertion_order": True,
+            "autoinstall_known_extensions": False,
+            "temp_directory": "",
+        },
+    )
+
+
+def literal_path(path: Path) -> str:
+    """The path as a pattern that matches it alone: DuckDB takes every *, ? and [ for part of a pattern."""
+    name = os.path.abspath(path)
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name of {name!a} is not valid UTF-8; rename the file") from error
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def stream_rows(query: str, parameters: Sequence[object]) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a query, a few at a time: DuckDB reads on only as they are taken."""
+    with connect() as connection:
+        cursor = connection.execute(query, list(parameters))
+        while rows := cursor.fetchmany(ROWS_PER_FETCH):
+            yield rows
+
+
+def fetch_row(query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
+    """The only row of a query."""
+    with connect() as connection:
+        row = connection.execute(query, list(parameters)).fetchone()
+    return row if row is not None else ()

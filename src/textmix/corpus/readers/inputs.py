@@ -1,0 +1,123 @@
+"""Which files a list of paths stands for: files, patterns, folders of .txt files, "-" for standard input."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from textmix.corpus.readers.report import InputError
+from textmix.corpus.readers.source import unreadable
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file to read; `name` is what the user calls it."""
+
+    path: Path
+    name: str
+    is_standard_input: bool = False
+
+
+@dataclass(frozen=True)
+class InputFolder:
+    """A folder in which every .txt file, at any depth, is one document."""
+
+    path: Path
+    name: str
+    files: tuple[Path, ...]
+
+
+class Spool:
+    """A temporary folder for input that can be read only once; gone when closed, collected or at exit."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._n_files = 0
+        self._remove: weakref.finalize[[str, bool], Spool] | None = None
+
+    def keep(self, stream: BinaryIO) -> Path:
+        """Copy a stream into a file."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="textmix-"))
+            self._remove = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
+        self._n_files += 1
+        path = self._folder / f"input-{self._n_files}"
+        with path.open("wb") as file:
+            shutil.copyfileobj(stream, file, 1 << 20)
+        return path
+
+    def close(self) -> None:
+        """Remove the folder."""
+        if self._remove is not None:
+            self._remove()
+
+
+def find_inputs(paths: Sequence[str | Path] | str | Path, spool: Spool) -> list[InputFile | InputFolder]:
+    """The files and folders that the paths stand for, in their order, those of a pattern sorted by name."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not given:
+        raise InputError("no input was given; name a file, a pattern, a folder or - for standard input")
+    if sum(str(path) == STANDARD_INPUT for path in given) > 1:
+        raise InputError("standard input (-) was given more than once; it can be read only once")
+    return [found for path in given for found in _find(path, spool)]
+
+
+def _find(path: str | Path, spool: Spool) -> list[InputFile | InputFolder]:
+    name = str(path)
+    if name == STANDARD_INPUT:
+        return [InputFile(spool.keep(sys.stdin.buffer), "standard input", is_standard_input=True)]
+    try:
+        if Path(name).exists():
+            return [_existing(Path(name), name, spool)]
+    except OSError as error:  # a folder that may not be entered, a name too long for the system
+        raise unreadable(name, error) from error
+    except ValueError as error:  # a zero byte in the name
+        raise InputError(f"no such file: {name!a}") from error
+    if glob.has_magic(name):
+        matches = [match for match in sorted(glob.glob(name, recursive=True)) if Path(match).is_file()]
+        if not matches:
+            raise InputError(f'no file matches "{name}"')
+        return [_existing(Path(match), match, spool) for match in matches]
+    raise InputError(f'no such file: "{name}"{_suggest(Path(name))}')
+
+
+def _existing(path: Path, name: str, spool: Spool) -> InputFile | InputFolder:
+    try:
+        if path.is_dir():
+            return _folder(path, name)
+        if not path.is_file():  # a pipe, such as the shell's <(…): its bytes come only once
+            with path.open("rb") as stream:
+                return InputFile(spool.keep(stream), name)
+    except OSError as error:
+        raise unreadable(name, error) from error
+    return InputFile(path, name)
+
+
+def _folder(path: Path, name: str) -> InputFolder:
+    files = tuple(sorted(file for file in path.rglob("*.txt") if file.is_file()))
+    if not files:
+        pattern = path / "*.csv"
+        raise InputError(
+            f'the folder "{name}" holds no .txt files; for another format give a pattern such as "{pattern}"'
+        )
+    return InputFolder(path, name, files)
+
+
+def _suggest(path: Path) -> str:
+    """A file beside the missing one with nearly its name."""
+    try:
+        neighbours = [neighbour.name for neighbour in path.parent.iterdir()]
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(path.name, neighbours, n=1, cutoff=0.75)
+    return f'; did you mean "{path.with_name(close[0])}"?' if close else ""

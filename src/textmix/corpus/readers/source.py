@@ -1,0 +1,127 @@
+"""The bytes of one file, unpacked, in blocks and in lines, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from textmix.corpus.readers import zstd
+from textmix.corpus.readers.report import InputError
+
+Compression = Literal["none", "gzip", "zstd"]
+
+BLOCK_BYTES = 1 << 20
+HEAD_BYTES = 1 << 18
+LONGEST_RECORD = 16 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and how it is packed; `name` is what the user calls it."""
+
+    path: Path
+    name: str
+    compression: Compression = "none"
+
+    @cached_property
+    def _zstd_content(self) -> zstd.ZstdContent:
+        return zstd.examine(self.path, self.name)
+
+    @property
+    def has_blurred_lines(self) -> bool:
+        """Whether a Zstandard file mixes line endings: then its carriage returns come out as line feeds."""
+        return self.compression == "zstd" and self._zstd_content.endings is zstd.LineEndings.MIXED
+
+    def head(self) -> bytes:
+        """The first bytes, as many as hold a line if one is not too long, without a byte order mark."""
+        head = b""
+        with closing(self._blocks(HEAD_BYTES, is_head=True)) as blocks:
+            for block in blocks:
+                head += block
+                if len(head) >= HEAD_BYTES and (b"\n" in head or len(head) > LONGEST_RECORD):
+                    break
+        return head.removeprefix(BYTE_ORDER_MARK)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The whole content in blocks of about a megabyte, without a byte order mark."""
+        is_first = True
+        for block in self._blocks(BLOCK_BYTES, is_head=False):
+            yield block.removeprefix(BYTE_ORDER_MARK) if is_first else block
+            is_first = False
+
+    def lines(self, separator: bytes = b"\n") -> Iterator[bytes | None]:
+        """The lines without their separator; None stands for one that is too long."""
+        if self.compression == "zstd":  # DuckDB has removed a byte order mark and all separators
+            return self._zstd_content.lines()
+        return split_lines(self.blocks(), separator)
+
+    def _blocks(self, size: int, *, is_head: bool) -> Generator[bytes, None, None]:
+        if self.compression == "zstd":
+            unchecked = zstd.unchecked_lines(self.path, self.name)
+            yield from _join_lines(unchecked if is_head else self._zstd_content.lines(), size)
+            return
+        try:
+            with self._open() as file:
+                while block := file.read(size):
+                    yield block
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(f'"{self.name}" is damaged: it cannot be unpacked as gzip') from error
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+    def _open(self) -> BinaryIO:
+        if self.compression == "gzip":
+            return cast(BinaryIO, gzip.open(self.path, "rb"))
+        return open(self.path, "rb")
+
+
+def unreadable(name: str, error: OSError) -> InputError:
+    """The error for a file that the operating system refuses to open or read."""
+    return InputError(f'cannot read "{name}": {(error.strerror or str(error)).lower()}')
+
+
+def split_lines(blocks: Iterable[bytes], separator: bytes = b"\n") -> Iterator[bytes | None]:
+    """Split blocks at the separator; a line longer than LONGEST_RECORD comes as None."""
+    for lines in lists_of_lines(blocks, separator):
+        yield from lines
+
+
+def lists_of_lines(blocks: Iterable[bytes], separator: bytes = b"\n") -> Iterator[Sequence[bytes | None]]:
+    """The same lines, those of a block at a time."""
+    rest = b""
+    is_too_long = False
+    for block in blocks:
+        lines = (rest + block).split(separator)
+        rest = lines.pop()
+        if lines and is_too_long:
+            yield [None, *lines[1:]]
+            is_too_long = False
+        else:
+            yield lines
+        if len(rest) > LONGEST_RECORD:
+            is_too_long, rest = True, b""
+    if is_too_long or rest:
+        yield [None if is_too_long else rest]
+
+
+def _join_lines(lines: Iterable[bytes | None], size: int) -> Iterator[bytes]:
+    """Blocks of at least `size` bytes, every line with a line feed; an invalid byte for a line too long."""
+    waiting: list[bytes] = []
+    n_bytes = 0
+    for line in lines:
+        waiting.append(b"\xff" if line is None else line)
+        n_bytes += len(waiting[-1]) + 1
+        if n_bytes >= size:
+            yield b"\n".join(waiting) + b"\n"
+            waiting, n_bytes = [], 0
+    if waiting:
+        yield b"\n".join(waiting) + b"\n"

@@ -1,0 +1,51 @@
+"""From what a user hands to an estimator to a counts matrix that can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from textmix.corpus import Corpus
+from textmix.kernels import counts as count_kernels
+
+
+class CheckedCounts(NamedTuple):
+    """A counts matrix without explicit faults, and whether all its counts are whole numbers."""
+
+    matrix: scipy.sparse.csr_array
+    whole: bool
+
+
+def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCounts:
+    """Check X (sparse or dense counts, or a Corpus): its shape, and that counts are finite and not negative."""
+    if isinstance(X, Corpus):
+        X = X.counts
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+    )
+    matrix = scipy.sparse.csr_array(X)
+    if matrix.data.dtype.kind not in "iuf":
+        matrix = matrix.astype(np.float64)
+    kind, entry = count_kernels.classify_counts(matrix.data)
+    if kind == count_kernels.NOT_FINITE:
+        value = "NaN" if np.isnan(matrix.data[entry]) else "infinity"
+        raise ValueError(f"Input X contains {value} {_place(matrix, entry)}: counts must be finite numbers.")
+    if kind == count_kernels.NEGATIVE:
+        raise ValueError(
+            "Negative values in data passed to X: "
+            f"{matrix.data[entry]} {_place(matrix, entry)}; counts are 0 or more."
+        )
+    if not matrix.has_canonical_format or (matrix.data == 0).any():
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    return CheckedCounts(matrix, kind == count_kernels.WHOLE)
+
+
+def _place(matrix: scipy.sparse.csr_array, entry: int) -> str:
+    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    return f"in row {row}, column {matrix.indices[entry]}"

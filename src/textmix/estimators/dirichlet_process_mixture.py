@@ -1,0 +1,87 @@
+"""GSDPMM as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import re
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.kernels.state import Prior
+from textmix.priors.dirichlet_process import dirichlet_process
+
+_TIMES_DOCUMENTS = re.compile(r"\s*([0-9.eE+-]+)\s*\*?\s*n\s*")
+
+
+class DirichletProcessMixture(GibbsMixture):
+    """Dirichlet process mixture of Dirichlet-multinomials, sampled exactly: finds the number of clusters (GSDPMM).
+
+    p(z_d = z | rest) ∝ m_z ∏_w ∏_{j<N_d^w} (n_z^w + β + j) / ∏_{i<N_d} (n_z + Vβ + i)   (GSDPMM, eq. IV.29)
+    p(z_d new | rest) ∝ α ∏_w ∏_{j<N_d^w} (β + j) / ∏_{i<N_d} (Vβ + i)                     (eq. IV.44)
+
+    Parameters
+    ----------
+    alpha : float or str, default="0.1n"
+        Concentration: a number, or one followed by n, which stands for the number of documents that have words.
+        Larger: more clusters, above all more documents alone in theirs.
+    beta : float, default=0.02
+        Pseudo-count of each word in each cluster. Larger: fewer clusters.
+    n_start_clusters : int, default=1
+        Number of random clusters to start from (K_0 of Algorithm 1).
+    n_sweeps, tol, sampler, polish, outlier_size, random_state, progress
+        As for DirichletMultinomialMixture, and so are the fitted attributes.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GibbsMixture._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither"), str],
+        "n_start_clusters": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        alpha: float | str = "0.1n",
+        beta: float = 0.02,
+        *,
+        n_start_clusters: int = 1,
+        n_sweeps: int = 100,
+        tol: float = 1e-3,
+        sampler: str = "auto",
+        polish: bool = True,
+        outlier_size: int = 1,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.n_start_clusters = n_start_clusters
+        self.n_sweeps = n_sweeps
+        self.tol = tol
+        self.sampler = sampler
+        self.polish = polish
+        self.outlier_size = outlier_size
+        self.random_state = random_state
+        self.progress = progress
+
+    def _make_prior(self, n_documents: int) -> Prior:
+        return dirichlet_process(self._concentration(n_documents), n_documents)
+
+    def _start(self, n_documents: int) -> int:
+        return int(self.n_start_clusters)
+
+    def _concentration(self, n_documents: int) -> float:
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        match = _TIMES_DOCUMENTS.fullmatch(self.alpha)
+        try:
+            factor = float(match.group(1)) if match else float("nan")
+        except ValueError:
+            factor = float("nan")
+        if not 0.0 < factor < float("inf"):
+            raise ValueError(
+                f'alpha must be a number above 0 or a string such as "0.1n" (times the number of documents), '
+                f"not {self.alpha!r}"
+            )
+        return factor * max(n_documents, 1)

@@ -1,0 +1,211 @@
+"""What the mixtures that are sampled by collapsed Gibbs have in common: fitting, prediction, fitted attributes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from textmix.corpus import Corpus
+from textmix.estimators.counts import check_counts
+from textmix.inference.layout import fixed_point_scale
+from textmix.inference.partition import SamplerSettings, fit_partition
+from textmix.inference.progress import Progress
+from textmix.inference.scoring import PartitionScorer
+from textmix.inference.seeds import seed_from
+from textmix.kernels.conditionals import settle_ties
+from textmix.kernels.state import Prior
+from textmix.results.words import ScoredWord, top_words
+
+
+class GibbsMixture(ClusterMixin, BaseEstimator):
+    """Base of the Dirichlet-multinomial mixtures; see its subclasses."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "n_sweeps": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "sampler": [StrOptions({"auto", "sparse", "dense"})],
+        "polish": ["boolean"],
+        "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "progress": ["boolean", None],
+    }
+
+    beta: float
+    n_sweeps: int
+    tol: float
+    sampler: str
+    polish: bool
+    outlier_size: int
+    random_state: Any
+    progress: bool | None
+
+    def __sklearn_tags__(self) -> Tags:
+        """Counts: sparse or dense, never negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        # scikit-learn's checks of sparse input read these from all that has predict_proba, classifier or not.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    @abstractmethod
+    def _make_prior(self, n_documents: int) -> Prior:
+        """The prior for so many documents with words."""
+
+    @abstractmethod
+    def _start(self, n_documents: int) -> NDArray[np.int32] | int:
+        """Labels to start from, or a number of random clusters."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
+        self._validate_params()
+        counts, whole = check_counts(self, X, reset=True)
+        self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
+        self._prior = self._make_prior(n_documents)
+        partition = fit_partition(
+            counts,
+            whole,
+            self._start(counts.shape[0]),
+            float(self.beta),
+            self._prior,
+            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, bool(self.polish)),
+            seed_from(self.random_state),
+            Progress(self.progress),
+        )
+        self.labels_ = partition.labels
+        self.n_clusters_ = int(partition.labels.max(initial=-1)) + 1
+        self.n_iter_ = partition.n_sweeps
+        self.converged_ = partition.converged
+        self.trace_ = partition.trace
+        self.log_joint_ = partition.log_joint
+        self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+        self.cluster_word_counts_ = sum_by_cluster(counts, self.labels_, self.n_clusters_)
+        self._unit = partition.unit
+        self._twins = partition.twins
+        self._counts = counts
+        self.__dict__.pop("_probabilities", None)
+        self.__dict__.pop("_outlier_scores", None)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The most probable cluster of each new document, −1 for one without words.
+
+        Whether a new cluster would be more probable than any of these is in the last column of `predict_proba`.
+        """
+        scorer, counts = self._scorer_and_counts(X)
+        labels = np.full(counts.shape[0], -1, np.int32)
+        if self.n_clusters_ == 0:
+            return labels
+        for block in scorer.blocks(counts):
+            known = ~np.isnan(block.log_existing)
+            labels[block.rows][known] = np.argmax(block.probabilities[known, :-1], axis=1)
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each cluster and, in the last column, of a new one; NaN for documents without words."""
+        scorer, counts = self._scorer_and_counts(X)
+        probabilities = np.empty((counts.shape[0], self.n_clusters_ + 1))
+        for block in scorer.blocks(counts):
+            probabilities[block.rows] = block.probabilities
+        return probabilities
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """log p(d | the fitted clusters) of each new document, as a sequence of words."""
+        scorer, counts = self._scorer_and_counts(X)
+        return scorer.log_densities(counts, int(self.cluster_sizes_.sum()))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """Each training document's probabilities given all others: a column a cluster, the last for a new cluster.
+
+        For a document alone in its cluster a new cluster means staying: that mass stands in its own column. The same
+        holds for identical documents of which each would rather be alone, and which were put together.
+        """
+        check_is_fitted(self)
+        if "_probabilities" not in self.__dict__:
+            probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
+            for block in self._scorer(self._unit).blocks(self._counts, self.labels_):
+                probabilities[block.rows] = block.probabilities
+            if self.polish:
+                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._twins)
+            self._probabilities = probabilities
+        return self._probabilities
+
+    @property
+    def outliers_(self) -> NDArray[np.bool_]:
+        """Documents in clusters of at most `outlier_size` documents (the paper's rule: alone in their cluster)."""
+        check_is_fitted(self)
+        small = np.append(self.cluster_sizes_ <= self.outlier_size, False)
+        return np.asarray(small[self.labels_])
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """log of the odds that a document belongs to a new cluster and not to one of those that the others form.
+
+        Larger: more of an outlier; above 0: more probably one than not. NaN for documents without words.
+        """
+        check_is_fitted(self)
+        if "_outlier_scores" not in self.__dict__:
+            scores = np.empty(self.labels_.size)
+            for block in self._scorer(self._unit).blocks(self._counts, self.labels_):
+                scores[block.rows] = block.log_new - block.log_existing
+            self._outlier_scores = scores
+        return self._outlier_scores
+
+    def top_words(
+        self, n: int = 10, *, order: str = "probable", vocabulary: Sequence[str] | ArrayLike | None = None
+    ) -> list[list[ScoredWord]]:
+        """The n leading words of each cluster with their scores.
+
+        order="probable": by φ̂_zw = (n_z^w + β) / (n_z + Vβ) (GSDPMM, eq. IV.50). order="telling": by
+        φ̂_zw log(φ̂_zw / φ̂_w elsewhere), how well the word tells the cluster from all others. Words are those of the
+        Corpus or data frame that was fitted, or of `vocabulary`, else column numbers.
+        """
+        check_is_fitted(self)
+        if vocabulary is None:
+            vocabulary = self._vocabulary
+        if vocabulary is None:
+            vocabulary = getattr(self, "feature_names_in_", None)
+        return top_words(self.cluster_word_counts_, float(self.beta), n, order, vocabulary)
+
+    def _scorer(self, unit: float) -> PartitionScorer:
+        return PartitionScorer.from_statistics(
+            self.cluster_sizes_, self.cluster_word_counts_, float(self.beta), self._prior, unit
+        )
+
+    def _scorer_and_counts(self, X: Any) -> tuple[PartitionScorer, scipy.sparse.csr_array]:
+        check_is_fitted(self)
+        counts, whole = check_counts(self, X, reset=False)
+        # Clusters counted in whole words need a finer unit beside fractional documents.
+        total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
+        scorer = self._scorer(min(self._unit, 1.0 / fixed_point_scale(total, whole)))
+        return scorer, counts
+
+
+def sum_by_cluster(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
+) -> scipy.sparse.csr_array:
+    """Word counts of each cluster."""
+    used = np.flatnonzero(labels >= 0)
+    membership = scipy.sparse.csr_array(
+        (np.ones(used.size, counts.dtype), (labels[used], used)), shape=(n_clusters, labels.size)
+    )
+    sums = scipy.sparse.csr_array(membership @ counts)
+    sums.sort_indices()
+    return sums

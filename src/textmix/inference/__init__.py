@@ -1,0 +1,1 @@
+"""Moves over the state of a partition, and the one loop that runs them."""

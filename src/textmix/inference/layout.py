@@ -1,0 +1,152 @@
+"""From a counts matrix to the arrays that the samplers work on, and how the statistics lie in memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.kernels import counts as count_kernels
+from textmix.kernels.gibbs import fill_bases
+from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
+from textmix.kernels.statistics import count_pairs, move_lists_to_rows
+
+MAX_LENGTHS = 64  # document lengths that have a row in the length table, the most frequent ones
+PLAIN_POWERS = 240.0  # powers of ten that a product in plain numbers may span
+PLAIN_BETA_LIMIT = 1e9  # above, (n + β)/β could round to 1
+# A row costs about a tenth of a nanosecond a slot, a list about a nanosecond a pair.
+ROW_SHARE = 0.1  # a word gets a row when it stands in more than this share of the clusters
+SPARE_SLOTS = 16
+
+
+class Prepared(NamedTuple):
+    """Documents in the form the kernels take, and what they need to know of them."""
+
+    documents: Documents
+    list_starts: NDArray[np.int64]  # room for each word's pairs: as many as documents that hold it
+    unit: float
+    max_word_total: int
+    log_lone_words: float  # what the words left out add to the log joint, whatever the partition
+
+
+def fixed_point_scale(total: float, whole: bool) -> float:
+    """What counts of this total are multiplied by to become integers: 1, or for fractional ones a power of two.
+
+    The power is so large that rounding is below that of a sum in floating point, and adding and removing is exact.
+    """
+    return 1.0 if whole else 2.0 ** (60 - math.ceil(math.log2(max(total, 1.0))))
+
+
+def prepare_documents(counts: scipy.sparse.csr_array, beta: float, whole: bool) -> Prepared:
+    """Number the words by falling document frequency, leave out those of one document, take counts as integers."""
+    indptr, indices, data = counts.indptr, counts.indices, counts.data
+    n_documents, n_words = counts.shape
+    total = float(data.sum(dtype=np.float64))
+    scale = fixed_point_scale(total, whole)
+    frequencies = count_kernels.document_frequencies(indices, data, n_words)
+    n_kept = int(np.count_nonzero(frequencies > 1))
+    kept = np.argsort(-frequencies, kind="stable")[:n_kept]
+    new_ids = np.full(n_words, -1, np.int32)
+    new_ids[kept] = np.arange(n_kept, dtype=np.int32)
+    word_starts = np.zeros(n_kept + 1, np.int64)
+    np.cumsum(frequencies[kept], out=word_starts[1:])
+    n_entries = int(word_starts[-1])
+    count_type: Any = np.int32 if whole and total < np.iinfo(np.int32).max else np.int64
+    lengths = np.zeros(n_documents, np.int64)
+    by_word = np.empty(n_entries, np.int32), np.empty(n_entries, count_type)
+    log_lone_words = count_kernels.fill_by_word(
+        indptr, indices, data, scale, beta, new_ids, word_starts, *by_word, lengths
+    )
+    starts = np.zeros(n_documents + 1, np.int64)
+    np.cumsum(np.bincount(by_word[0], minlength=n_documents), out=starts[1:])
+    by_document = np.empty(n_entries, np.uint32), np.empty(n_entries, count_type)
+    count_kernels.fill_by_document(word_starts, *by_word, starts, *by_document)
+    max_word_total = 0
+    if n_entries:
+        max_word_total = int(np.add.reduceat(by_word[1], word_starts[:-1], dtype=np.int64).max())
+    documents = Documents(starts, *by_document, lengths)
+    return Prepared(documents, word_starts, 1.0 / scale, max_word_total, log_lone_words)
+
+
+def lay_out_clusters(
+    prepared: Prepared, labels: NDArray[np.int32], n_clusters: int, capacity: int, sampler: str
+) -> Clusters:
+    """Count the statistics of labels 0 … n_clusters − 1, with room for `capacity` clusters.
+
+    Words in many clusters get a row with a column a slot, others a list of (cluster, count) pairs; `sampler` is "auto",
+    or "dense" (every word a row), or "sparse" (none). "auto" spends on rows no more memory than on lists.
+    """
+    documents, n_words = prepared.documents, prepared.list_starts.size - 1
+    count_type = documents.counts.dtype
+    clusters = Clusters(
+        labels=labels,
+        sizes=np.zeros(capacity, np.int64),
+        totals=np.zeros(capacity, np.int64),
+        rows=np.zeros((0, capacity), count_type),
+        list_starts=prepared.list_starts,
+        list_lengths=np.zeros(n_words, np.int32),
+        pair_slots=np.empty(documents.words.size, np.uint32),
+        pair_counts=np.empty(documents.words.size, count_type),
+        free_slots=np.empty(capacity, np.int32),
+        counters=np.array([n_clusters, 0, 0]),
+    )
+    count_pairs(documents, clusters)
+    n_rows = n_words if sampler == "dense" else 0
+    if sampler == "auto":
+        n_rows = int(np.count_nonzero(clusters.list_lengths > ROW_SHARE * n_clusters))
+        n_rows = min(n_rows, 2 * documents.words.size // capacity)
+    clusters = clusters._replace(rows=np.zeros((n_rows, capacity), count_type))
+    move_lists_to_rows(clusters)
+    return clusters
+
+
+def plain_length_limit(prepared: Prepared, model: Model) -> int:
+    """The longest document whose weights are sure to be computed in plain numbers without over- or underflow."""
+    if model.unit != 1.0 or model.beta > PLAIN_BETA_LIMIT:
+        return 0
+    n_tokens = int(prepared.documents.lengths.sum())
+    widest = max(prepared.max_word_total / model.beta, n_tokens / model.vocabulary_beta)
+    return int(PLAIN_POWERS / math.log10(2.0 + widest))
+
+
+def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, prior: Prior) -> LengthTable:
+    """The table of the most frequent document lengths; it takes no more memory than the counts themselves."""
+    capacity = clusters.sizes.size
+    limit = min(plain_length_limit(prepared, model), int(prepared.documents.lengths.max(initial=0)))
+    lengths = prepared.documents.lengths
+    frequencies = np.bincount(lengths[lengths <= limit], minlength=limit + 1)
+    frequencies[0] = 0
+    room = max(prepared.documents.words.size // capacity, 1)
+    frequent = np.argsort(-frequencies, kind="stable")[: min(MAX_LENGTHS, room)]
+    frequent = np.sort(frequent[frequencies[frequent] > 0])
+    row_of_length = np.full(limit + 1, -1, np.int32)
+    row_of_length[frequent] = np.arange(frequent.size, dtype=np.int32)
+    table = LengthTable(
+        row_of_length=row_of_length,
+        lengths=frequent.astype(np.int64),
+        bases=np.zeros((frequent.size, capacity)),
+        sums=np.zeros(frequent.size),
+        peaks=np.zeros(frequent.size),
+        n_updates=np.zeros(1, np.int64),
+    )
+    fill_bases(clusters, model, prior, table)
+    return table
+
+
+def build_scratch(clusters: Clusters) -> Scratch:
+    """Working space for as many slots as there are."""
+    n = clusters.sizes.size + 1
+    return Scratch(gains=np.ones(n), touched=np.empty(n, np.uint32), weights=np.empty(n))
+
+
+def roomy(n_clusters: int, max_clusters: int) -> int:
+    """Slots for n_clusters and some that may come."""
+    return max(min(n_clusters + n_clusters // 4 + SPARE_SLOTS, max_clusters), n_clusters, 1)
+
+
+def n_active_clusters(clusters: Clusters) -> int:
+    """How many clusters hold documents."""
+    return int(np.count_nonzero(clusters.sizes[: clusters.counters[N_SLOTS]]))

@@ -1,0 +1,140 @@
+"""One run of a Gibbs sampler from counts to a finished partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.inference.collapsed_gibbs import GibbsState, Tick
+from textmix.inference.identical import count_twins, put_twins_together
+from textmix.inference.layout import prepare_documents
+from textmix.inference.progress import Progress
+from textmix.inference.run import Outcome, run
+from textmix.inference.seeds import START, generator
+from textmix.inference.stopping import no_document_moved, settled_sampler
+from textmix.kernels.state import Prior
+from textmix.models.dirichlet_multinomial import dirichlet_multinomial
+
+MAX_PASSES = 100  # greedy passes before polishing gives up
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """How long to sample and how to end."""
+
+    n_sweeps: int
+    tol: float
+    sampler: str
+    polish: bool
+
+
+@dataclass(frozen=True)
+class FittedPartition:
+    """Labels 0, 1, … by falling size (−1: no words) and how they came about."""
+
+    labels: NDArray[np.int32]
+    twins: NDArray[np.int32]  # see count_twins; empty where the partition was not polished
+    trace: dict[str, NDArray[np.float64]]
+    n_sweeps: int
+    converged: bool
+    log_joint: float
+    unit: float
+
+
+def fit_partition(
+    counts: scipy.sparse.csr_array,
+    whole: bool,
+    start: NDArray[np.int32] | int,
+    beta: float,
+    prior: Prior,
+    settings: SamplerSettings,
+    seed: int,
+    progress: Progress,
+) -> FittedPartition:
+    """Sample from a start (labels, or a number of random clusters), polish, and order the clusters by size."""
+    prepared = prepare_documents(counts, beta, whole)
+    has_words = prepared.documents.lengths > 0
+    if isinstance(start, int):
+        labels = generator(seed, START).integers(start, size=has_words.size, dtype=np.int32)
+    else:
+        labels = start.astype(np.int32)
+    labels[~has_words] = -1
+    model = dirichlet_multinomial(beta, counts.shape[1], prepared.unit, prepared.max_word_total)
+    state = GibbsState(prepared, labels, model, prior, settings.sampler)
+    outcome = run(
+        [_sampling_move(state, seed)],
+        n_sweeps=settings.n_sweeps,
+        n_documents=has_words.size,
+        settled=settled_sampler(settings.tol, state.n_documents),
+        progress=progress,
+        name="sampling",
+    )
+    converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
+    if settings.polish and not outcome.interrupted:
+        twins = count_twins(counts)
+        converged = _polish(state, counts, twins, progress)
+    return FittedPartition(
+        labels=order_by_size(state.labels),
+        twins=twins,
+        trace=outcome.trace.arrays(),
+        n_sweeps=outcome.n_sweeps,
+        converged=converged,
+        log_joint=state.log_joint(),
+        unit=prepared.unit,
+    )
+
+
+def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mapping[str, float]]:
+    def move(sweep: int, tick: Tick) -> Mapping[str, float]:
+        n_moved = state.pass_over(generator(seed, sweep), tick)
+        return {"n_clusters": state.n_clusters, "n_moved": n_moved, "log_joint": state.log_joint()}
+
+    return move
+
+
+def _polish(
+    state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress
+) -> bool:
+    """Move documents to their most probable option until none moves; whether that was reached."""
+    unused = generator(0, 0)
+
+    def greedy_move(sweep: int, tick: Tick) -> Mapping[str, float]:
+        return {"n_moved": state.pass_over(unused, tick, greedy=True, twins=twins)}
+
+    passes_left, together = MAX_PASSES, False
+    while passes_left > 0:
+        outcome: Outcome = run(
+            [greedy_move],
+            n_sweeps=passes_left,
+            n_documents=state.labels.size,
+            settled=no_document_moved,
+            progress=progress,
+            name="polishing",
+        )
+        passes_left -= outcome.n_sweeps
+        # Twins can only be apart here where each of them is alone, or for want of empty clusters.
+        together = not put_twins_together(counts, state.labels, twins)
+        if together or outcome.interrupted:
+            return outcome.stopped_by_itself
+        state.relabel(state.labels)
+    return False
+
+
+def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Number the clusters 0, 1, … by falling size, equal sizes by their first document; −1 stays."""
+    used = labels >= 0
+    if not used.any():
+        return labels.copy()
+    _, first, inverse, sizes = np.unique(
+        labels[used], return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -sizes))
+    ranks = np.empty(order.size, np.int32)
+    ranks[order] = np.arange(order.size, dtype=np.int32)
+    ordered = np.full(labels.size, -1, np.int32)
+    ordered[used] = ranks[inverse]
+    return ordered

@@ -1,0 +1,125 @@
+"""What documents, old or new, weigh in the clusters of a finished partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from textmix.kernels.conditionals import conditional_probabilities
+from textmix.kernels.state import Clusters, Documents, Model, Prior
+from textmix.models.dirichlet_multinomial import dirichlet_multinomial
+
+BLOCK_BYTES = 1 << 25  # of probabilities computed at a time
+
+
+class ScoredBlock(NamedTuple):
+    """Probabilities of a run of documents, and the logs of the weights they are made of."""
+
+    rows: slice
+    probabilities: NDArray[np.float64]
+    log_existing: NDArray[np.float64]
+    log_new: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PartitionScorer:
+    """Conditionals given a finished partition, which is held fixed."""
+
+    clusters: Clusters
+    model: Model
+    prior: Prior
+
+    @classmethod
+    def from_statistics(
+        cls,
+        cluster_sizes: NDArray[np.int64],
+        cluster_word_counts: scipy.sparse.csr_array,
+        beta: float,
+        prior: Prior,
+        unit: float,
+    ) -> PartitionScorer:
+        """From each cluster's number of documents and word counts."""
+        n_clusters, n_words = cluster_word_counts.shape
+        by_word = cluster_word_counts.tocsc()
+        counts = np.rint(by_word.data / unit).astype(np.int64)
+        totals = np.zeros(max(n_clusters, 1), np.int64)
+        np.add.at(totals, by_word.indices, counts)
+        clusters = Clusters(
+            labels=np.empty(0, np.int32),
+            sizes=np.asarray(cluster_sizes, dtype=np.int64),
+            totals=totals,
+            rows=np.zeros((0, max(n_clusters, 1)), np.int64),
+            list_starts=by_word.indptr.astype(np.int64),
+            list_lengths=np.diff(by_word.indptr).astype(np.int32),
+            pair_slots=by_word.indices.astype(np.uint32),
+            pair_counts=counts,
+            free_slots=np.empty(0, np.int32),
+            counters=np.array([n_clusters, 0, 0]),
+        )
+        model = dirichlet_multinomial(beta, n_words, unit, int(counts.max(initial=0)))
+        return cls(clusters, model, prior)
+
+    def blocks(
+        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None = None
+    ) -> Iterator[ScoredBlock]:
+        """Score documents block by block; those with a label are taken out of their cluster first."""
+        n_columns = int(self.clusters.counters[0]) + 1
+        n_documents = counts.shape[0]
+        block = max(BLOCK_BYTES // (8 * n_columns), 1)
+        for first in range(0, n_documents, block):
+            last = min(first + block, n_documents)
+            part = counts[first:last]
+            own = np.full(last - first, -1, np.int32) if labels is None else labels[first:last]
+            documents = self._documents(part)
+            result = ScoredBlock(
+                slice(first, last),
+                np.empty((last - first, n_columns)),
+                np.empty(last - first),
+                np.empty(last - first),
+            )
+            conditional_probabilities(
+                documents,
+                self.clusters._replace(labels=np.ascontiguousarray(own, dtype=np.int32)),
+                self.model,
+                self.prior,
+                0,
+                last - first,
+                *result[1:],
+            )
+            yield result
+
+    def log_densities(self, counts: scipy.sparse.csr_array, n_documents: int) -> NDArray[np.float64]:
+        """log p(d | the partition) of new documents, as sequences of words; 0 for a document without words."""
+        mass = n_documents + self.prior.concentration + self.prior.pseudo_count * self.prior.max_clusters
+        densities = np.zeros(counts.shape[0])
+        for block in self.blocks(counts):
+            known = ~np.isnan(block.log_new)
+            log_weight = np.logaddexp(block.log_existing[known], block.log_new[known])
+            densities[block.rows][known] = log_weight - np.log(mass)
+        return densities + self._log_in_empty_cluster(counts)
+
+    def _log_in_empty_cluster(self, counts: scipy.sparse.csr_array) -> NDArray[np.float64]:
+        """log p(d | an empty cluster) (GSDPMM, eq. IV.43)."""
+        beta, vocabulary_beta = self.model.beta, self.model.vocabulary_beta
+        gains = scipy.sparse.csr_array(
+            (gammaln(beta + counts.data) - gammaln(beta), counts.indices, counts.indptr), shape=counts.shape
+        )
+        lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+        words = np.asarray(gains.sum(axis=1), dtype=np.float64).ravel()
+        return np.asarray(words - (gammaln(vocabulary_beta + lengths) - gammaln(vocabulary_beta)))
+
+    def _documents(self, counts: scipy.sparse.csr_array) -> Documents:
+        in_units = np.rint(counts.data / self.model.unit).astype(np.int64)
+        sums = np.concatenate(([0], np.cumsum(in_units)))
+        return Documents(
+            starts=counts.indptr.astype(np.int64),
+            words=counts.indices.astype(np.uint32),
+            counts=in_units,
+            lengths=np.diff(sums[counts.indptr]),
+        )

@@ -1,0 +1,71 @@
+"""Kernels for finished partitions: what each document weighs in every cluster, as probabilities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .gibbs import TOLERANCE, log_weigh_all, new_weight
+from .jit import kernel
+from .state import N_SLOTS
+
+
+@kernel
+def conditional_probabilities(documents, clusters, model, prior, first, last, probabilities, log_existing, log_new):
+    """For documents first … last − 1 the probability of every cluster and, in the last column, of a new one.
+
+    A document with a label is taken out of its cluster first. If it is alone there, a new cluster means staying and that
+    mass stands in its own column. log_existing and log_new get the log of the summed weights of the clusters and that of
+    a new one, relative to an empty cluster of weight 1. For documents without words all is NaN.
+    """
+    n_slots = clusters.counters[N_SLOTS]
+    for document in range(first, last):
+        index = document - first
+        row = probabilities[index]
+        if documents.lengths[document] == 0:
+            row[:] = np.nan
+            log_existing[index] = np.nan
+            log_new[index] = np.nan
+            continue
+        own = np.int64(clusters.labels[document])
+        alone = own >= 0 and clusters.sizes[own] == 1
+        log_weigh_all(documents, clusters, model, prior, row, document)
+        fresh = new_weight(clusters, prior, alone)
+        log_new[index] = math.log(fresh) if fresh > 0.0 else -np.inf
+        highest = -np.inf
+        for slot in range(n_slots):
+            highest = max(highest, row[slot])
+        total = 0.0
+        if highest > -np.inf:
+            for slot in range(n_slots):
+                total += math.exp(row[slot] - highest)
+        log_existing[index] = highest + math.log(total) if total > 0.0 else -np.inf
+        log_total = np.logaddexp(log_existing[index], log_new[index])
+        for slot in range(n_slots):
+            row[slot] = math.exp(row[slot] - log_total)
+        row[n_slots] = math.exp(log_new[index] - log_total)
+        if alone:
+            row[own] = row[n_slots]
+            row[n_slots] = 0.0
+
+
+@kernel
+def settle_ties(probabilities, labels, sizes, twins):
+    """Make the argmax of each row its label where it is one of the best within TOLERANCE, as polishing left it.
+
+    The own column is raised to just above the best. A document that shares its cluster with nothing but its twins and
+    would rather be alone has the new cluster's mass in its own column, as one that is alone has.
+    """
+    new = probabilities.shape[1] - 1
+    for document in range(labels.size):
+        own = labels[document]
+        if own < 0:
+            continue
+        row = probabilities[document]
+        if twins.size > 0 and sizes[own] == twins[document] and row[new] > row[own]:
+            row[own] += row[new]
+            row[new] = 0.0
+        best = np.argmax(row)
+        if best != own and row[best] <= row[own] * (1.0 + 2.0 * TOLERANCE):
+            row[own] = np.nextafter(row[best], 2.0)

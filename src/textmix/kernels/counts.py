@@ -1,0 +1,101 @@
+"""Kernels on raw counts: checking them, and ordering words so that the most widespread come first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .gamma import log_rising
+from .jit import inline, kernel
+
+WHOLE, FRACTIONAL, NEGATIVE, NOT_FINITE = 0, 1, 2, 3
+
+
+@kernel
+def classify_counts(data):
+    """Say whether all counts are whole, some fractional, or the first fault found, and where it stands."""
+    kind = WHOLE
+    for entry in range(data.size):
+        value = data[entry]
+        if not np.isfinite(value):
+            return NOT_FINITE, entry
+        if value < 0:
+            return NEGATIVE, entry
+        if value != np.floor(value):
+            kind = FRACTIONAL
+    return kind, -1
+
+
+@kernel
+def document_frequencies(indices, data, n_words):
+    """In how many documents each word stands (entries that are zero do not count)."""
+    frequencies = np.zeros(n_words, np.int64)
+    for entry in range(indices.size):
+        if data[entry] > 0:
+            frequencies[indices[entry]] += 1
+    return frequencies
+
+
+@kernel
+def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, documents, counts, lengths):
+    """Write the entries word by word (CSC), words by their new ids; a word whose new id is −1 counts in lengths only.
+
+    Counts are multiplied by the scale and rounded, but never to zero. Returns Σ log Γ(c + β) − log Γ(β) over the
+    entries of words whose new id is −1.
+    """
+    position = word_starts[:-1].copy()
+    log_lone_words = 0.0
+    for document in range(indptr.size - 1):
+        total = np.int64(0)
+        for entry in range(indptr[document], indptr[document + 1]):
+            if data[entry] > 0:
+                count = np.int64(max(1.0, np.rint(data[entry] * scale)))
+                total += count
+                word = new_ids[indices[entry]]
+                if word >= 0:
+                    place = position[word]
+                    documents[place] = document
+                    counts[place] = count
+                    position[word] = place + 1
+                else:
+                    log_lone_words += log_rising(beta, count / scale)
+        lengths[document] = total
+    return log_lone_words
+
+
+@kernel
+def fill_by_document(word_starts, documents, counts_by_word, starts, words, counts):
+    """Write word-by-word entries document by document; words rise within each."""
+    position = starts[:-1].copy()
+    for word in range(word_starts.size - 1):
+        for entry in range(word_starts[word], word_starts[word + 1]):
+            document = documents[entry]
+            place = position[document]
+            words[place] = word
+            counts[place] = counts_by_word[entry]
+            position[document] = place + 1
+
+
+@inline
+def scramble(bits):
+    """Mix 64 bits so that every one of them depends on all (the finaliser of SplitMix64)."""
+    bits += np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@kernel
+def hash_rows(indptr, indices, data):
+    """A 64-bit hash of each row's non-zero entries that does not depend on their order."""
+    hashes = np.empty(indptr.size - 1, np.uint64)
+    for row in range(indptr.size - 1):
+        total = np.uint64(0)
+        for entry in range(indptr[row], indptr[row + 1]):
+            if data[entry] != 0:
+                whole = np.floor(data[entry])
+                fraction = (data[entry] - whole) * 4503599627370496.0  # 2^52
+                bits = scramble(np.uint64(indices[entry]))
+                bits = scramble(bits ^ np.uint64(np.int64(whole)))
+                total += scramble(bits ^ np.uint64(np.int64(fraction)))
+        hashes[row] = total
+    return hashes

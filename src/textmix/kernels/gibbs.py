@@ -1,0 +1,381 @@
+"""Collapsed Gibbs sampling: what a document weighs in each cluster without it, and sweeps that draw from that.
+
+Three forms of the same weights, all exact:
+
+- `weigh_touched`: only clusters that share a word with the document are visited; all others together are one number.
+- `weigh_all`: every cluster, products in plain numbers, for documents that hold a word with a row.
+- `weigh_all_log`: every cluster in log space, for lengths without a row in the length table, fractional counts, and
+  wherever plain numbers would overflow or lose digits.
+
+Weights are relative to an empty cluster of weight 1: w_z = (m_z + a) ∏_{i<N} (Vβ + i)/(n_z + Vβ + i) ∏_w gain(n_z^w),
+gain = ∏_{j<c} (n_z^w + β + j)/(β + j), with the document taken out (GSDPMM, eq. IV.28, IV.29 and IV.44).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .gamma import log_rising_from
+from .jit import inline, kernel
+from .state import N_SLOTS
+from .statistics import has_room, move_document, n_active, take_slot
+
+NEW = -1  # the choice "a new cluster"
+NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
+TOLERANCE = 1e-9  # polishing: how much more probable another option must be
+ROUNDING = 2.3e-16  # of one addition, relative
+LOST_LIMIT = 1e-11  # share of the total that rounding of the running sums may amount to
+PLAIN_MIN, PLAIN_MAX = 1e-250, 1e250  # totals outside are computed in log space
+
+
+@inline
+def new_weight(clusters, prior, alone):
+    """What all empty clusters weigh together; a document alone in its cluster leaves one more behind."""
+    n_empty = prior.max_clusters - n_active(clusters) + (1 if alone else 0)
+    return prior.concentration + prior.pseudo_count * n_empty
+
+
+@inline
+def base_weight(model, prior, size, total, length):
+    """(m + a) ∏_{i<N} (Vβ + i)/(n + Vβ + i) for a whole length N."""
+    weight = size + prior.pseudo_count
+    start = total + model.vocabulary_beta
+    for i in range(length):
+        weight *= (model.vocabulary_beta + i) / (start + i)
+    return weight
+
+
+@inline
+def gain(model, count, added):
+    """∏_{j<c} (n + β + j)/(β + j)."""
+    product = (count + model.beta) * (1.0 / model.beta)
+    for j in range(1, added):
+        product *= (count + model.beta + j) / (model.beta + j)
+    return product
+
+
+@inline
+def refresh_bases(clusters, model, prior, table, slot):
+    """Write a cluster's column of the length table anew and correct the sums."""
+    size = clusters.sizes[slot]
+    start = clusters.totals[slot] + model.vocabulary_beta
+    weight = size + prior.pseudo_count if size > 0 else 0.0
+    reached = 0
+    for row in range(table.lengths.size):
+        length = table.lengths[row]
+        for i in range(reached, length):
+            weight *= (model.vocabulary_beta + i) / (start + i)
+        reached = length
+        table.sums[row] += weight - table.bases[row, slot]
+        table.bases[row, slot] = weight
+        table.peaks[row] = max(table.peaks[row], table.sums[row])
+    table.n_updates[0] += 1
+
+
+@kernel
+def sum_bases(clusters, table):
+    """Compute the sums of the length table anew."""
+    for row in range(table.lengths.size):
+        total = 0.0
+        for slot in range(clusters.counters[N_SLOTS]):
+            total += table.bases[row, slot]
+        table.sums[row] = total
+        table.peaks[row] = total
+    table.n_updates[0] = 0
+
+
+@kernel
+def fill_bases(clusters, model, prior, table):
+    """Compute the whole length table."""
+    table.bases[:] = 0.0
+    for slot in range(clusters.counters[N_SLOTS]):
+        refresh_bases(clusters, model, prior, table, slot)
+    sum_bases(clusters, table)
+
+
+@inline
+def weigh_touched(documents, clusters, model, prior, table, scratch, document, row):
+    """Leave in scratch the clusters touched and their weights; return their number, their sum and that of the rest.
+
+    touched[0] is the document's own cluster. The loop over pairs has no branch: a gain that is still 1 marks a cluster
+    not yet touched, and the own cluster's gain runs with a minus sign, so that it never looks like one.
+    """
+    own = np.uint32(clusters.labels[document])
+    gains, touched, weights = scratch.gains, scratch.touched, scratch.weights
+    pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
+    gains[own] = -1.0
+    touched[0] = own
+    n_touched = np.uint32(1)
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        start = clusters.list_starts[word]
+        stop = start + clusters.list_lengths[word]
+        for pair in range(start, stop):
+            slot = pair_slots[pair]
+            present = pair_counts[pair] - np.int32(slot == own) * count
+            before = gains[slot]
+            touched[n_touched] = slot
+            n_touched += np.uint32(before == 1.0)
+            gains[slot] = before * gain(model, present, count)
+    bases = table.bases[row]
+    covered = bases[own]
+    weights[0] = own_base(documents, clusters, model, prior, document, own) * -gains[own]
+    gains[own] = 1.0
+    total = weights[0]
+    for index in range(1, n_touched):
+        slot = touched[index]
+        covered += bases[slot]
+        weight = bases[slot] * gains[slot]
+        weights[index] = weight
+        total += weight
+        gains[slot] = 1.0
+    return np.int64(n_touched), total, max(table.sums[row] - covered, 0.0)
+
+
+@inline
+def own_base(documents, clusters, model, prior, document, own):
+    """The base weight of the document's own cluster without it; 0 if nothing is left of it."""
+    length = documents.lengths[document]
+    if clusters.sizes[own] == 1:
+        return 0.0
+    return base_weight(model, prior, clusters.sizes[own] - 1, clusters.totals[own] - length, length)
+
+
+@inline
+def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
+    """Leave every slot's weight in scratch.weights; return their sum."""
+    own = np.uint32(clusters.labels[document])
+    n_slots = clusters.counters[N_SLOTS]
+    n_rows = clusters.rows.shape[0]
+    weights, bases, rows = scratch.weights, table.bases, clusters.rows
+    beta, inverse_beta = model.beta, 1.0 / model.beta
+    for slot in range(n_slots):
+        weights[slot] = bases[row, slot]
+    # The own cluster's entry runs along with the others and is replaced at the end.
+    own_weight = own_base(documents, clusters, model, prior, document, own)
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        if word < n_rows:
+            present_in_own = rows[word, own] - count
+            for slot in range(n_slots):
+                weights[slot] *= (rows[word, slot] + beta) * inverse_beta
+            for j in range(1, count):
+                scale = 1.0 / (beta + j)
+                for slot in range(n_slots):
+                    weights[slot] *= (rows[word, slot] + beta + j) * scale
+            own_weight *= gain(model, present_in_own, count)
+        else:
+            start = clusters.list_starts[word]
+            for pair in range(start, start + clusters.list_lengths[word]):
+                slot = clusters.pair_slots[pair]
+                present = clusters.pair_counts[pair] - np.int32(slot == own) * count
+                factor = gain(model, present, count)
+                weights[slot] *= factor
+                own_weight *= factor if slot == own else 1.0
+    weights[own] = own_weight
+    return block_sum(weights, n_slots)
+
+
+@inline
+def block_sum(values, n):
+    """The sum of the first n values, in an order that is fixed and yet runs in vector registers."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+    total = (a + b) + (c + d)
+    for i in range(whole, n):
+        total += values[i]
+    return total
+
+
+@inline
+def log_weigh_all(documents, clusters, model, prior, log_weights, document):
+    """Write every slot's log weight (−inf for empty slots)."""
+    own = clusters.labels[document]
+    n_slots = clusters.counters[N_SLOTS]
+    n_rows = clusters.rows.shape[0]
+    beta, unit, table = model.beta, model.unit, model.log_rising_word
+    length = documents.lengths[document]
+    log_empty = log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, 0, length)
+    for slot in range(n_slots):
+        size, total = clusters.sizes[slot], clusters.totals[slot]
+        if slot == own:
+            size, total = size - 1, total - length
+        if size > 0:
+            log_weights[slot] = (
+                math.log(size + prior.pseudo_count)
+                + log_empty
+                - log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, total, length)
+            )
+        else:
+            log_weights[slot] = -np.inf
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        fresh = log_rising_from(table, beta, unit, 0, count)
+        if word < n_rows:
+            counts = clusters.rows[word]
+            for slot in range(n_slots):
+                present = counts[slot] - (count if slot == own else 0)
+                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+        else:
+            start = clusters.list_starts[word]
+            for pair in range(start, start + clusters.list_lengths[word]):
+                slot = clusters.pair_slots[pair]
+                present = clusters.pair_counts[pair] - (count if slot == own else 0)
+                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+
+
+@inline
+def weigh_all_log(documents, clusters, model, prior, scratch, document, fresh):
+    """Leave every slot's weight in scratch.weights relative to the largest; return their sum and the new cluster's."""
+    n_slots = clusters.counters[N_SLOTS]
+    weights = scratch.weights
+    log_weigh_all(documents, clusters, model, prior, weights, document)
+    log_new = math.log(fresh) if fresh > 0.0 else -np.inf
+    highest = log_new
+    for slot in range(n_slots):
+        highest = max(highest, weights[slot])
+    for slot in range(n_slots):
+        difference = weights[slot] - highest
+        weights[slot] = math.exp(difference) if difference > NEGLIGIBLE else 0.0
+    return block_sum(weights, n_slots), math.exp(log_new - highest)
+
+
+@inline
+def pick(weights, n, target):
+    """The first index at which the running sum exceeds the target; the last with a weight if rounding leaves some."""
+    last = 0
+    for index in range(n):
+        weight = weights[index]
+        if weight > 0.0:
+            last = index
+            target -= weight
+            if target < 0.0:
+                break
+    return last
+
+
+@inline
+def pick_untouched(clusters, scratch, bases, n_touched, target):
+    """Draw among the clusters that share no word with the document; the own cluster if there is none."""
+    for index in range(n_touched):
+        scratch.gains[scratch.touched[index]] = 0.0
+    last = np.int64(scratch.touched[0])
+    for slot in range(clusters.counters[N_SLOTS]):
+        if scratch.gains[slot] == 1.0 and bases[slot] > 0.0:
+            last = slot
+            target -= bases[slot]
+            if target < 0.0:
+                break
+    for index in range(n_touched):
+        scratch.gains[scratch.touched[index]] = 1.0
+    return last
+
+
+@inline
+def weigh(documents, clusters, model, prior, table, scratch, document):
+    """Leave a document's weights in scratch by whichever form suits it, and say how to read them.
+
+    Returns (sparse, row, n_weights, total, rest, fresh): the first n_weights of scratch.weights sum to total and belong
+    to the slots scratch.touched (sparse) or 0, 1, … (not sparse); all other clusters together weigh rest, each of them
+    table.bases[row]; a new cluster weighs fresh.
+    """
+    length = documents.lengths[document]
+    n_slots = clusters.counters[N_SLOTS]
+    fresh = new_weight(clusters, prior, clusters.sizes[clusters.labels[document]] == 1)
+    row = np.int64(table.row_of_length[length]) if length < table.row_of_length.size else np.int64(-1)
+    sparse, plain, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
+    if row >= 0:
+        start = documents.starts[document]
+        sparse = start == documents.starts[document + 1] or documents.words[start] >= clusters.rows.shape[0]
+        lost = 0.0
+        if sparse:
+            n_weights, total, rest = weigh_touched(
+                documents, clusters, model, prior, table, scratch, document, row
+            )
+            lost = ROUNDING * (table.n_updates[0] + n_slots) * table.peaks[row]
+        else:
+            total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
+        everything = total + rest + fresh
+        plain = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
+        if lost > LOST_LIMIT * everything:
+            sum_bases(clusters, table)
+    if not plain:
+        sparse, n_weights, rest = False, n_slots, 0.0
+        total, fresh = weigh_all_log(documents, clusters, model, prior, scratch, document, fresh)
+    return sparse, row, n_weights, total, rest, fresh
+
+
+@inline
+def draw(clusters, table, scratch, weighed, rng):
+    """Draw a slot in proportion to the weights; NEW for a new cluster."""
+    sparse, row, n_weights, total, rest, fresh = weighed
+    target = rng.random() * (total + rest + fresh) - fresh
+    if target < 0.0:
+        return np.int64(NEW)
+    if target >= total and rest > 0.0:
+        return pick_untouched(clusters, scratch, table.bases[row], n_weights, target - total)
+    index = pick(scratch.weights, n_weights, target)
+    return np.int64(scratch.touched[index]) if sparse else index
+
+
+@inline
+def most_probable(clusters, table, scratch, weighed, own, only_twins):
+    """The slot of largest weight, NEW for a new cluster; the own one unless another exceeds it by TOLERANCE.
+
+    A document alone in its cluster is in a new cluster already. So is one that has only twins (identical documents)
+    beside it and would rather be alone: identical documents are to stay together.
+    """
+    sparse, row, n_weights, _, _, fresh = weighed
+    current = scratch.weights[0 if sparse else own]
+    if clusters.sizes[own] == 1 or (only_twins and fresh > current):
+        current += fresh
+    best = 0
+    for index in range(1, n_weights):
+        if scratch.weights[index] > scratch.weights[best]:
+            best = index
+    slot, weight = np.int64(scratch.touched[best]) if sparse else np.int64(best), scratch.weights[best]
+    if sparse:
+        for other in range(clusters.counters[N_SLOTS]):
+            if table.bases[row, other] > weight and other != own:
+                slot, weight = np.int64(other), table.bases[row, other]
+    if fresh > weight:
+        slot, weight = np.int64(NEW), fresh
+    return slot if weight > current * (1.0 + TOLERANCE) else own
+
+
+@kernel
+def sweep(documents, clusters, model, prior, table, scratch, first, last, greedy, twins, rng):
+    """Choose a cluster anew for each of the documents first … last − 1; return where it stopped for want of a slot.
+
+    Not greedy: drawn from the exact conditional. Greedy: the most probable one; `twins` then says how many documents are
+    identical to each, itself counted (or is empty).
+    """
+    for document in range(first, last):
+        if documents.lengths[document] == 0:
+            continue
+        if not has_room(clusters) and clusters.sizes.size < prior.max_clusters:
+            return document
+        own = np.int64(clusters.labels[document])
+        weighed = weigh(documents, clusters, model, prior, table, scratch, document)
+        if greedy:
+            only_twins = twins.size > 0 and clusters.sizes[own] == twins[document]
+            slot = most_probable(clusters, table, scratch, weighed, own, only_twins)
+        else:
+            slot = draw(clusters, table, scratch, weighed, rng)
+        if slot == NEW:
+            slot = own if clusters.sizes[own] == 1 else take_slot(clusters)
+        if slot != own:
+            move_document(documents, clusters, document, slot)
+            for changed in (own, slot):
+                refresh_bases(clusters, model, prior, table, changed)
+    return last

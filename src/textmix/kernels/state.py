@@ -1,0 +1,81 @@
+"""The arrays that kernels work on, grouped in NamedTuples: documents, model, prior, clusters, scratch space."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What `Clusters.counters` holds.
+N_SLOTS = 0  # slots 0 … n_slots − 1 have been in use; some of them may be empty again
+N_FREE = 1  # how many of these stand in free_slots
+N_MOVED = 2  # documents moved since the statistics were laid out
+
+
+# Index arrays that kernels gather by are unsigned: Numba checks signed ones for negative values at every access.
+
+
+class Documents(NamedTuple):
+    """Counts by document (CSR). Words of one document alone are left out: they score the same in every cluster."""
+
+    starts: NDArray[np.int64]  # where a document's entries begin; one more than documents
+    words: NDArray[np.uint32]  # rising within a document; the most widespread word is 0
+    counts: NDArray[Any]  # int32 or int64, in units of Model.unit
+    lengths: NDArray[np.int64]  # all words counted, also those left out; in units; 0: the document has no words
+
+
+class Model(NamedTuple):
+    """Dirichlet-multinomial component model with its tables."""
+
+    beta: float
+    vocabulary_beta: float  # V β
+    unit: float  # what 1 in the count arrays stands for: 1 for whole counts
+    log_rising_word: NDArray[np.float64]  # log Γ(β + n) − log Γ(β) for n = 0, 1, …; empty unless counts are whole
+    log_rising_length: NDArray[np.float64]  # log Γ(V β + n) − log Γ(V β), likewise
+
+
+class Prior(NamedTuple):
+    """Prior on partitions: a cluster of m documents weighs m + pseudo_count, all empty ones together new_weight."""
+
+    pseudo_count: float
+    concentration: float
+    max_clusters: int
+
+
+class Clusters(NamedTuple):
+    """A partition and its statistics. A cluster lives in a slot; a slot is empty when its size is 0."""
+
+    labels: NDArray[np.int32]  # the slot of each document, −1 for documents without words
+    sizes: NDArray[np.int64]  # documents (m_z)
+    totals: NDArray[np.int64]  # words (n_z)
+    rows: NDArray[Any]  # counts (n_z^w) of the words 0 … n_rows − 1, a row a word, a column a slot
+    list_starts: NDArray[np.int64]  # where a word's list of pairs begins; its room is the word's document frequency
+    list_lengths: NDArray[np.int32]  # pairs in the list
+    pair_slots: NDArray[np.uint32]
+    pair_counts: NDArray[Any]  # n_z^w > 0
+    free_slots: NDArray[np.int32]  # a stack
+    counters: NDArray[np.int64]
+
+
+class LengthTable(NamedTuple):
+    """For the most frequent document lengths N, what a cluster weighs for a document that shares no word with it.
+
+    bases[r, z] = (m_z + pseudo_count) ∏_{i<N} (Vβ + i) / (n_z + Vβ + i), that is, relative to an empty cluster of
+    weight 1, so that no term exceeds m + pseudo_count; 0 for an empty slot.
+    """
+
+    row_of_length: NDArray[np.int32]  # −1: this length has no row
+    lengths: NDArray[np.int64]  # rising
+    bases: NDArray[np.float64]
+    sums: NDArray[np.float64]  # of bases[r], kept up to date
+    peaks: NDArray[np.float64]  # largest value of the sum since it was last computed anew
+    n_updates: NDArray[np.int64]  # one number: changes since then
+
+
+class Scratch(NamedTuple):
+    """Working space, one entry a slot and one to spare."""
+
+    gains: NDArray[np.float64]  # 1 between documents
+    touched: NDArray[np.uint32]
+    weights: NDArray[np.float64]

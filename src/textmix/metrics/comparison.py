@@ -1,0 +1,60 @@
+"""A clustering compared with known labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import metrics
+
+SCORES = ("nmi_geometric", "nmi_arithmetic", "homogeneity", "completeness", "ami", "ari")
+
+
+def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, float]:
+    """How far clusters and known labels agree: 1 for the same partition.
+
+    Left out, and counted, are documents without words (cluster −1: nothing was decided about them) and
+    documents without a known label (None, NaN, ""). Documents alone in their cluster count like all others.
+
+    Returns
+    -------
+    dict
+        nmi_geometric (the papers'), nmi_arithmetic, homogeneity, completeness, ami, ari; n_documents (those
+        compared), n_labels, n_clusters, n_without_words, n_without_label. Scores are NaN if none is left.
+    """
+    known = np.array(["" if _is_missing(label) else str(label) for label in labels_true], dtype=np.str_)
+    found = np.asarray(labels_pred)
+    if found.ndim != 1 or known.shape != found.shape:
+        raise ValueError(f"labels_true has {known.size} labels, labels_pred has shape {found.shape}")
+    without_words = found == -1
+    without_label = (known == "") & ~without_words
+    used = ~without_words & ~without_label
+    names, codes = np.unique(known[used], return_inverse=True)
+    result = _scores(codes, found[used]) if used.any() else dict.fromkeys(SCORES, float("nan"))
+    return {
+        **result,
+        "n_documents": int(np.count_nonzero(used)),
+        "n_labels": int(names.size),
+        "n_clusters": int(np.unique(found[used]).size),
+        "n_without_words": int(np.count_nonzero(without_words)),
+        "n_without_label": int(np.count_nonzero(without_label)),
+    }
+
+
+def _scores(known: NDArray[Any], found: NDArray[Any]) -> dict[str, float]:
+    return {
+        "nmi_geometric": float(
+            metrics.normalized_mutual_info_score(known, found, average_method="geometric")
+        ),
+        "nmi_arithmetic": float(metrics.normalized_mutual_info_score(known, found)),
+        "homogeneity": float(metrics.homogeneity_score(known, found)),
+        "completeness": float(metrics.completeness_score(known, found)),
+        "ami": float(metrics.adjusted_mutual_info_score(known, found)),
+        "ari": float(metrics.adjusted_rand_score(known, found)),
+    }
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or label == "" or label != label

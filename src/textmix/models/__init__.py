@@ -1,0 +1,1 @@
+"""Component models: how probable a document is in a cluster."""

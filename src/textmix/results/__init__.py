@@ -1,0 +1,1 @@
+"""A finished run as plain data."""

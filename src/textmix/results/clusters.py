@@ -1,0 +1,102 @@
+"""Clusters as people read them: size, words, examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.results.typical import rank_typical
+from textmix.results.words import ScoredWord, top_words
+
+N_WORDS = 10
+N_EXAMPLES = 3
+N_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster.
+
+    Attributes
+    ----------
+    index
+        Its label.
+    size, share
+        Number of its documents, and their share of all documents that have words.
+    words
+        Its words with their scores, those first that tell it best from the others.
+    documents, examples
+        Its most typical documents, no two with the same text: their positions, and their texts.
+    """
+
+    index: int
+    size: int
+    share: float
+    words: list[ScoredWord]
+    documents: list[int]
+    examples: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.index}: {self.size:,} texts, {self.join_words()}"
+
+    def join_words(self, n: int = N_WORDS) -> str:
+        """The first words, with blanks between them."""
+        return " ".join(str(word) for word, _ in self.words[:n])
+
+
+def describe_clusters(
+    counts: scipy.sparse.csr_array,
+    labels: NDArray[Any],
+    cluster_word_counts: scipy.sparse.csr_array,
+    beta: float,
+    vocabulary: Sequence[str],
+    texts: Sequence[str],
+) -> list[Cluster]:
+    """All clusters, by label."""
+    words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
+    ranked = rank_typical(counts, labels, cluster_word_counts, beta)
+    n_documents = max(int(np.count_nonzero(labels >= 0)), 1)
+    clusters = []
+    for index, documents in enumerate(ranked):
+        typical = _distinct(documents, texts)
+        clusters.append(
+            Cluster(
+                index=index,
+                size=int(documents.size),
+                share=documents.size / n_documents,
+                words=words[index],
+                documents=typical,
+                examples=[texts[document] for document in typical],
+            )
+        )
+    return clusters
+
+
+def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_without_words: int) -> str:
+    """A few lines that name the numbers and the first clusters."""
+    numbers = [(n_texts, "text"), (len(clusters), "cluster"), (n_outliers, "outlier")]
+    texts, found, outliers = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in numbers)
+    without = f", {n_without_words:,} without words" if n_without_words else ""
+    width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
+    lines = [
+        f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.join_words(6)}"
+        for cluster in clusters[:N_LISTED]
+    ]
+    if len(clusters) > N_LISTED:
+        lines.append(f"  … and {len(clusters) - N_LISTED:,} more")
+    return "\n".join([f"Clustering of {texts}{without}: {found}, {outliers}", *lines])
+
+
+def _distinct(documents: Iterable[Any], texts: Sequence[str]) -> list[int]:
+    """The first documents whose texts differ."""
+    chosen: dict[str, int] = {}
+    for document in documents:
+        chosen.setdefault(texts[document], int(document))
+        if len(chosen) == N_EXAMPLES:
+            break
+    return list(chosen.values())

@@ -1,0 +1,142 @@
+"""The folder of a run: run.json is written last, so a folder that has it is complete.
+
+Everything is written to a hidden folder inside first, and then moved, file by file. A crash before that
+leaves an earlier run as it was; a crash in between leaves whole files without a run.json. Nothing is ever
+half-written under its own name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from textmix.results.tables import flush
+
+RUN_FILE = "run.json"
+FORMAT = "textmix run"
+VERSION = 1
+
+_STAGING = ".textmix-*.tmp"
+
+
+def check_destination(folder: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Raise ValueError if a run must not be saved there, or cannot be."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f'"{folder}" is a file; results need a folder of their own')
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise ValueError(f'"{folder}" cannot be written: no permission to write to "{existing}"')
+    if not folder.exists() or not any(folder.iterdir()) or _is_unfinished(folder):
+        return
+    if not _is_run(folder):
+        raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
+    if not force:
+        raise ValueError(
+            f'"{folder}" holds an earlier run; choose another folder, or overwrite it: --force '
+            "(in Python force=True)"
+        )
+
+
+def write_run(
+    folder: str | os.PathLike[str],
+    write_files: Callable[[Path], None],
+    manifest: Mapping[str, Any],
+    *,
+    force: bool = False,
+) -> None:
+    """Save a run: `write_files` writes all its files, but run.json, to the folder it is given."""
+    check_destination(folder, force=force)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for left_over in folder.glob(_STAGING):
+        shutil.rmtree(left_over, ignore_errors=True)
+    staging = folder / _STAGING.replace("*", uuid.uuid4().hex[:8])
+    staging.mkdir()
+    try:
+        write_files(staging)
+        text = json.dumps({"format": FORMAT, "version": VERSION, **manifest}, indent=2, ensure_ascii=False)
+        with open(staging / RUN_FILE, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text + "\n")
+            flush(file)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    # Should moving break off, the hidden folder stays and tells that the run is unfinished.
+    _move_into_place(staging, folder)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The contents of run.json; ValueError if the folder is no complete run, or one of a newer textmix."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f'there is no folder "{folder}"; give one that a clustering was saved to')
+    path = folder / RUN_FILE
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        if _is_unfinished(folder):
+            raise ValueError(f'the run in "{folder}" was not saved to its end; cluster again') from error
+        raise ValueError(f'"{folder}" is no textmix run: there is no {RUN_FILE} in it') from error
+    except (OSError, ValueError) as error:
+        raise ValueError(f'"{path}" is damaged ({error}); cluster again') from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError(f'"{path}" was not written by textmix')
+    version = manifest.get("version")
+    if not isinstance(version, int):
+        raise ValueError(f'"{path}" is damaged (it has no version); cluster again')
+    if version > VERSION:
+        raise ValueError(
+            f'"{folder}" was saved by a newer textmix (format {version}; this one reads up to {VERSION}); '
+            "upgrade textmix"
+        )
+    return manifest
+
+
+def _move_into_place(staging: Path, folder: Path) -> None:
+    (folder / RUN_FILE).unlink(missing_ok=True)
+    _flush_folder(folder)
+    files = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
+    changed = {folder}
+    for file in files:
+        if file != Path(RUN_FILE):
+            target = folder / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(staging / file, target)
+            changed.add(target.parent)
+    for each in changed:
+        _flush_folder(each)
+    os.replace(staging / RUN_FILE, folder / RUN_FILE)
+    _flush_folder(folder)
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / RUN_FILE).read_bytes())["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Whether saving a first run to this folder broke off."""
+    return not (folder / RUN_FILE).exists() and any(folder.glob(_STAGING))
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make renames last through a power cut; systems that cannot open folders do without."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

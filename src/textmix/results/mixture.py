@@ -1,0 +1,166 @@
+"""A fitted mixture as plain data: taken from an estimator, saved, loaded, put back into one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.corpus.files import Record, load_record, save_record
+from textmix.inference.scoring import PartitionScorer
+from textmix.kernels.conditionals import settle_ties
+from textmix.kernels.state import Prior
+
+_KIND = "model"
+_VERSION = 1
+_TRACE = "trace_"
+
+
+class DocumentScores(NamedTuple):
+    """Each document's probability of its own cluster and log odds of a new one; NaN without words."""
+
+    probabilities: NDArray[np.float64]
+    outlier_scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FittedMixture:
+    """What a fitted estimator knows, apart from the counts it was fitted to."""
+
+    estimator: str  # its class
+    parameters: dict[str, Any]  # those that JSON can hold
+    labels: NDArray[np.int32]
+    cluster_sizes: NDArray[np.int64]
+    cluster_word_counts: scipy.sparse.csr_array
+    beta: float
+    prior: Prior
+    unit: float
+    polished: bool
+    twins: NDArray[np.int32]
+    trace: dict[str, NDArray[Any]]
+    n_sweeps: int
+    converged: bool
+    log_joint: float
+
+    @classmethod
+    def of(cls, estimator: Any) -> FittedMixture:
+        """Take it from a fitted GibbsMixture."""
+        return cls(
+            estimator=type(estimator).__name__,
+            parameters=plain_parameters(estimator),
+            labels=estimator.labels_,
+            cluster_sizes=estimator.cluster_sizes_,
+            cluster_word_counts=estimator.cluster_word_counts_,
+            beta=float(estimator.beta),
+            prior=estimator._prior,
+            unit=float(estimator._unit),
+            polished=bool(estimator.polish),
+            twins=estimator._twins,
+            trace=estimator.trace_,
+            n_sweeps=int(estimator.n_iter_),
+            converged=bool(estimator.converged_),
+            log_joint=float(estimator.log_joint_),
+        )
+
+    def put_into(self, estimator: Any, counts: scipy.sparse.csr_array, vocabulary: Any) -> None:
+        """Make an estimator with the same parameters the fitted one that this was taken from."""
+        estimator.labels_ = self.labels
+        estimator.n_clusters_ = int(self.cluster_sizes.size)
+        estimator.n_iter_ = self.n_sweeps
+        estimator.converged_ = self.converged
+        estimator.trace_ = self.trace
+        estimator.log_joint_ = self.log_joint
+        estimator.cluster_sizes_ = self.cluster_sizes
+        estimator.cluster_word_counts_ = self.cluster_word_counts
+        estimator.n_features_in_ = int(counts.shape[1])
+        estimator._prior = self.prior
+        estimator._unit = self.unit
+        estimator._twins = self.twins
+        estimator._counts = counts
+        estimator._vocabulary = vocabulary
+
+    def score_documents(self, counts: scipy.sparse.csr_array) -> DocumentScores:
+        """Score the training documents block by block, so that no documents × clusters array is held."""
+        scorer = PartitionScorer.from_statistics(
+            self.cluster_sizes, self.cluster_word_counts, self.beta, self.prior, self.unit
+        )
+        scores = DocumentScores(np.full(self.labels.size, np.nan), np.full(self.labels.size, np.nan))
+        for block in scorer.blocks(counts, self.labels):
+            labels = self.labels[block.rows]
+            if self.polished:
+                twins = self.twins[block.rows] if self.twins.size else self.twins
+                settle_ties(block.probabilities, labels, self.cluster_sizes, twins)
+            used = np.flatnonzero(labels >= 0)
+            scores.probabilities[block.rows][used] = block.probabilities[used, labels[used]]
+            scores.outlier_scores[block.rows] = block.log_new - block.log_existing
+        return scores
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save as arrays and JSON."""
+        arrays: dict[str, NDArray[Any]] = {
+            "labels": self.labels,
+            "cluster_sizes": self.cluster_sizes,
+            "word_counts_data": self.cluster_word_counts.data,
+            "word_counts_indices": self.cluster_word_counts.indices,
+            "word_counts_row_starts": self.cluster_word_counts.indptr,
+            "twins": self.twins,
+            **{f"{_TRACE}{name}": values for name, values in self.trace.items()},
+        }
+        settings = {
+            "estimator": self.estimator,
+            "parameters": self.parameters,
+            "beta": self.beta,
+            "prior": self.prior._asdict(),
+            "unit": self.unit,
+            "polished": self.polished,
+            "n_words": int(self.cluster_word_counts.shape[1]),
+            "n_sweeps": self.n_sweeps,
+            "converged": self.converged,
+            "log_joint": self.log_joint,
+        }
+        save_record(folder, _KIND, _VERSION, Record(arrays, {}, settings))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> FittedMixture:
+        """Load what `save` saved; ValueError if it is not there, broken, or newer."""
+        arrays, _, settings = load_record(folder, _KIND, _VERSION)
+        try:
+            sizes = arrays["cluster_sizes"]
+            parts = [arrays[f"word_counts_{name}"] for name in ("data", "indices", "row_starts")]
+            shape = (int(sizes.size), int(settings["n_words"]))
+            return cls(
+                estimator=settings["estimator"],
+                parameters=settings["parameters"],
+                labels=arrays["labels"],
+                cluster_sizes=sizes,
+                cluster_word_counts=scipy.sparse.csr_array(tuple(parts), shape=shape),
+                beta=settings["beta"],
+                prior=Prior(**settings["prior"]),
+                unit=settings["unit"],
+                polished=settings["polished"],
+                twins=arrays["twins"],
+                trace={
+                    name.removeprefix(_TRACE): values
+                    for name, values in arrays.items()
+                    if name.startswith(_TRACE)
+                },
+                n_sweeps=settings["n_sweeps"],
+                converged=settings["converged"],
+                log_joint=settings["log_joint"],
+            )
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error
+
+
+def plain_parameters(estimator: Any) -> dict[str, Any]:
+    """An estimator's parameters, apart from those that JSON cannot hold (a random generator, an array)."""
+    parameters = {}
+    for name, value in estimator.get_params(deep=False).items():
+        plain = value.item() if isinstance(value, np.generic) else value
+        if plain is None or isinstance(plain, bool | int | float | str):
+            parameters[name] = plain
+    return parameters

@@ -1,0 +1,154 @@
+"""A finished run: what its files hold, and reading its texts back."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.corpus import Corpus
+from textmix.results.clusters import Cluster
+from textmix.results.mixture import DocumentScores, FittedMixture
+from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
+
+CLUSTERS_FILE = "clusters.csv"
+ASSIGNMENTS_FILE = "assignments.csv"
+TEXTS_FILE = "assignments.parquet"
+TRACE_FILE = "trace.csv"
+MODEL_FOLDER = "model"
+CORPUS_FOLDER = "corpus"
+
+_PACKAGES = ("textmix", "numpy", "scipy", "numba", "scikit-learn", "duckdb")
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that is saved of a clustering."""
+
+    mixture: FittedMixture
+    corpus: Corpus
+    texts: Sequence[str]
+    clusters: list[Cluster]
+    outliers: NDArray[np.bool_]
+    scores: DocumentScores
+
+    def write_files(self, folder: Path) -> None:
+        """Write every file of the run, but run.json."""
+        self.corpus.save(folder / CORPUS_FOLDER)
+        self.mixture.save(folder / MODEL_FOLDER)
+        assignments = self.assignments()
+        save_csv(folder / ASSIGNMENTS_FILE, assignments)
+        save_parquet(folder / TEXTS_FILE, assignments)
+        save_csv(folder / CLUSTERS_FILE, cluster_columns(self.clusters))
+        save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
+
+    def assignments(self) -> list[Column]:
+        """A row a document, numbered from 1."""
+        rows = Column("row", "BIGINT", range(1, len(self.texts) + 1))
+        return [
+            rows,
+            *document_columns(self.corpus, self.mixture.labels, self.outliers, self.scores, self.texts),
+        ]
+
+    def manifest(self) -> dict[str, Any]:
+        """What run.json says about the clustering itself."""
+        tokenizer = self.corpus.tokenizer
+        return {
+            "settings": {
+                "model": self.mixture.estimator,
+                "parameters": self.mixture.parameters,
+                "tokenizer": None if tokenizer is None else tokenizer.settings(),
+            },
+            "seed": self.mixture.parameters.get("random_state"),
+            "versions": installed_versions(),
+            "documents": {
+                "n_documents": self.corpus.n_documents,
+                "n_without_words": int(np.count_nonzero(self.corpus.empty_documents)),
+                "n_words": self.corpus.n_words,
+                "n_tokens": self.corpus.n_tokens,
+            },
+            "result": {
+                "n_clusters": len(self.clusters),
+                "n_outliers": int(np.count_nonzero(self.outliers)),
+                "n_sweeps": self.mixture.n_sweeps,
+                "converged": self.mixture.converged,
+                "log_joint": self.mixture.log_joint,
+                "log_joint_trace": summarise_trace(self.mixture.trace.get("log_joint")),
+            },
+        }
+
+
+def document_columns(
+    corpus: Corpus,
+    labels: NDArray[Any],
+    outliers: NDArray[np.bool_],
+    scores: DocumentScores,
+    texts: Sequence[str],
+) -> list[Column]:
+    """What there is to say about each document; id and label where there are any."""
+    columns = []
+    if corpus.ids is not None:
+        columns.append(Column("id", "VARCHAR", corpus.ids))
+    if corpus.labels is not None:
+        columns.append(Column("label", "VARCHAR", corpus.labels))
+    return [
+        *columns,
+        Column("cluster", "BIGINT", labels),
+        Column("probability", "DOUBLE", scores.probabilities),
+        Column("outlier", "BOOLEAN", outliers),
+        Column("outlier_score", "DOUBLE", scores.outlier_scores),
+        Column("text", "VARCHAR", texts),
+    ]
+
+
+def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
+    """A row a cluster: its words, those that tell it best first, and its most typical text."""
+    return [
+        Column("cluster", "BIGINT", [cluster.index for cluster in clusters]),
+        Column("size", "BIGINT", [cluster.size for cluster in clusters]),
+        Column("share", "DOUBLE", [cluster.share for cluster in clusters]),
+        Column("words", "VARCHAR", [cluster.join_words() for cluster in clusters]),
+        Column("example", "VARCHAR", [next(iter(cluster.examples), "") for cluster in clusters]),
+    ]
+
+
+def trace_columns(trace: dict[str, NDArray[Any]]) -> list[Column]:
+    """A row a sweep, numbered from 1."""
+    n_sweeps = len(next(iter(trace.values()), ()))
+    columns = [Column("sweep", "BIGINT", range(1, n_sweeps + 1))]
+    for name, values in trace.items():
+        columns.append(Column(name, "BIGINT" if values.dtype.kind in "iu" else "DOUBLE", values))
+    return columns
+
+
+def read_texts(folder: Path, n_documents: int) -> list[str]:
+    """The texts of a saved run."""
+    path = folder / TEXTS_FILE
+    rows = read_parquet(path, ["text"])
+    if len(rows) != n_documents:
+        raise ValueError(f"{path} has {len(rows):,} rows, the run has {n_documents:,} texts; cluster again")
+    return [text for (text,) in rows]
+
+
+def installed_versions() -> dict[str, str | None]:
+    """The versions of what the result may depend on."""
+    versions: dict[str, str | None] = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    return versions
+
+
+def summarise_trace(values: NDArray[Any] | None) -> dict[str, float] | None:
+    """First, last and greatest value of a trace; None if there is none."""
+    if values is None or values.size == 0:
+        return None
+    return {"first": float(values[0]), "last": float(values[-1]), "greatest": float(values.max())}

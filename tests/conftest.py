@@ -1,0 +1,26 @@
+"""Set-up shared by all tests: where compiled kernels are kept, where the real data lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Kernels are compiled into a folder of the project; textmix.kernels.jit adds a hash of the sources to its name.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache"))
+
+
+def data_folder() -> Path:
+    """Where the labelled collections lie: TEXTMIX_DATA, or ../shared/data beside the project."""
+    return Path(os.environ.get("TEXTMIX_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    folder = data_folder()
+    if not (folder / "Tweet.jsonl.gz").exists():
+        pytest.skip("no labelled collections here: set TEXTMIX_DATA to their folder")
+    return folder

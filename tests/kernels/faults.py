@@ -1,0 +1,188 @@
+"""Deliberately broken copies of the kernels: the ladder must catch every one of them.
+
+`python tests/kernels/faults.py` tries all, `python tests/kernels/faults.py N …` the given ones. A copy of the package with
+one line changed is put before the real one on the path, and the ladder is run on it, interpreted, so that nothing has to
+be compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Fault(NamedTuple):
+    """One wrong line: in `file`, `right` becomes `wrong`."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+
+
+FAULTS = [
+    Fault(
+        "the document is not taken out of its own cluster",
+        "kernels/gibbs.py",
+        "present = pair_counts[pair] - np.int32(slot == own) * count",
+        "present = pair_counts[pair]",
+    ),
+    Fault(
+        "a document alone leaves no empty cluster behind",
+        "kernels/gibbs.py",
+        "n_active(clusters) + (1 if alone else 0)",
+        "n_active(clusters)",
+    ),
+    Fault(
+        "the own cluster keeps the document in its size",
+        "kernels/gibbs.py",
+        "base_weight(model, prior, clusters.sizes[own] - 1,",
+        "base_weight(model, prior, clusters.sizes[own],",
+    ),
+    Fault(
+        "the own cluster keeps the document in its length",
+        "kernels/gibbs.py",
+        "clusters.totals[own] - length, length)",
+        "clusters.totals[own], length)",
+    ),
+    Fault(
+        "a repeated word counts as two different ones",
+        "kernels/gibbs.py",
+        "product *= (count + model.beta + j) / (model.beta + j)",
+        "product *= (count + model.beta) / model.beta",
+    ),
+    Fault(
+        "clusters without a shared word are forgotten",
+        "kernels/gibbs.py",
+        "return np.int64(n_touched), total, max(table.sums[row] - covered, 0.0)",
+        "return np.int64(n_touched), total, 0.0",
+    ),
+    Fault(
+        "the sums are not corrected after a move",
+        "kernels/gibbs.py",
+        "table.sums[row] += weight - table.bases[row, slot]",
+        "table.sums[row] += 0.0",
+    ),
+    Fault(
+        "only the new cluster's column is written anew",
+        "kernels/gibbs.py",
+        "for changed in (own, slot):",
+        "for changed in (slot,):",
+    ),
+    Fault(
+        "the length enters without V β",
+        "kernels/gibbs.py",
+        "weight *= (model.vocabulary_beta + i) / (start + i)\n        reached",
+        "weight *= (model.beta + i) / (start + i)\n        reached",
+    ),
+    Fault(
+        "log space: the own cluster keeps the document",
+        "kernels/gibbs.py",
+        "size, total = size - 1, total - length",
+        "size, total = size - 1, total",
+    ),
+    Fault(
+        "log space: the prior's pseudo-count is left out",
+        "kernels/gibbs.py",
+        "math.log(size + prior.pseudo_count)",
+        "math.log(size)",
+    ),
+    Fault(
+        "a draw takes the next cluster",
+        "kernels/gibbs.py",
+        "    index = pick(scratch.weights, n_weights, target)\n",
+        "    index = min(pick(scratch.weights, n_weights, target) + 1, n_weights - 1)\n",
+    ),
+    Fault(
+        "greedy passes move on ties",
+        "kernels/gibbs.py",
+        "return slot if weight > current * (1.0 + TOLERANCE) else own",
+        "return slot if weight >= current * (1.0 - 1e-3) else own",
+    ),
+    Fault(
+        "removing a document leaves a pair of count zero",
+        "kernels/statistics.py",
+        "if clusters.pair_counts[pair] > count:",
+        "if clusters.pair_counts[pair] >= count:",
+    ),
+    Fault(
+        "a freed slot is not remembered",
+        "kernels/statistics.py",
+        "        clusters.counters[N_FREE] += 1\n",
+        "        clusters.counters[N_FREE] += 0\n",
+    ),
+    Fault(
+        "the Dirichlet process forgets α in the joint",
+        "kernels/statistics.py",
+        "total + n_clusters * math.log(prior.concentration)",
+        "total + math.log(prior.concentration)",
+    ),
+    Fault(
+        "Stirling's series without its correction",
+        "kernels/gamma.py",
+        "n * math.log(y) - n + correction",
+        "n * math.log(y) - n",
+    ),
+    Fault(
+        "fractional counts are rounded",
+        "inference/layout.py",
+        "2.0 ** (60 - math.ceil(math.log2(max(total, 1.0))))",
+        "2.0",
+    ),
+]
+
+
+def is_caught(fault: Fault) -> bool:
+    """Whether the ladder fails on a copy of the package with this fault in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder) / "textmix"
+        shutil.copytree(ROOT / "src" / "textmix", package, ignore=shutil.ignore_patterns("__pycache__"))
+        broken = package / fault.file
+        source = broken.read_text(encoding="utf-8")
+        if source.count(fault.right) == 0:
+            raise ValueError(f"fault {fault.name!r}: its line is not in {fault.file}; bring it up to date")
+        broken.write_text(source.replace(fault.right, fault.wrong), encoding="utf-8")
+        finished = run_ladder(folder)
+    if finished.returncode not in (0, 1):
+        raise RuntimeError(f"the ladder did not run on {fault.name!r}:\n{finished.stdout}{finished.stderr}")
+    return finished.returncode == 1
+
+
+def run_ladder(package_folder: str) -> subprocess.CompletedProcess[str]:
+    """Run the ladder, interpreted, with the package found in this folder."""
+    code = (
+        "import sys, pytest; sys.path.insert(0, sys.argv[1]); import textmix.kernels; "
+        "assert textmix.kernels.__file__.startswith(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, package_folder, "-x", "-q", "-p", "no:cacheprovider", "tests/kernels/test_ladder.py"],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def main(chosen: list[str]) -> int:
+    """Try the chosen faults, or all; say for each whether it was caught."""
+    numbers = [int(text) for text in chosen] or list(range(len(FAULTS)))
+    healthy = run_ladder(str(ROOT / "src")).returncode == 0
+    print(f"{'passes' if healthy else 'FAILS':8} the ladder on the unbroken package", flush=True)
+    missed = 0 if healthy else 1
+    for number in numbers:
+        caught = is_caught(FAULTS[number])
+        missed += not caught
+        print(f"{'caught' if caught else 'MISSED':8} {number:2} {FAULTS[number].name}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

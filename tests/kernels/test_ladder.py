@@ -1,0 +1,308 @@
+"""The correctness ladder of the collapsed Gibbs samplers: see ladder.py."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections import Counter
+
+import mpmath
+import numba
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import textmix.kernels
+from kernels.ladder import (
+    ARITHMETICS,
+    CORPORA,
+    PRIORS,
+    SAMPLERS,
+    STEPS,
+    Corpus,
+    build_state,
+    force_log_space,
+    random_corpus,
+    random_labels,
+)
+from textmix.inference.collapsed_gibbs import GibbsState
+from textmix.inference.layout import build_length_table, lay_out_clusters
+from textmix.kernels.gamma import log_rising
+from textmix.kernels.gibbs import weigh
+from textmix.kernels.jit import kernel
+from textmix.kernels.state import N_FREE, N_SLOTS
+from textmix.kernels.statistics import compact_labels
+
+# Without compilation the same ladder runs in Python, on fewer draws: that is how broken copies are tried.
+INTERPRETED = bool(numba.config.DISABLE_JIT)
+every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
+every_arithmetic = pytest.mark.parametrize("arithmetic", ARITHMETICS)
+
+
+@kernel
+def sampled_weights(documents, clusters, model, prior, table, scratch, document, weights):
+    """Spread what `weigh` leaves in scratch over all slots and a last entry for a new cluster."""
+    sparse, row, n_weights, total, rest, fresh = weigh(
+        documents, clusters, model, prior, table, scratch, document
+    )
+    n_slots = clusters.counters[N_SLOTS]
+    weights[:] = 0.0
+    if sparse:
+        weights[:n_slots] = table.bases[row, :n_slots]
+        for index in range(n_weights):
+            weights[scratch.touched[index]] = scratch.weights[index]
+    else:
+        weights[:n_slots] = scratch.weights[:n_slots]
+    weights[n_slots] = fresh
+    return total + rest + fresh
+
+
+def sampled_conditional(state: GibbsState, document: int) -> dict:
+    """What the sampler draws a document's label from, in the reference's form."""
+    n_slots = int(state.clusters.counters[N_SLOTS])
+    weights = np.empty(n_slots + 1)
+    total = sampled_weights(
+        state.prepared.documents,
+        state.clusters,
+        state.model,
+        state.prior,
+        state.table,
+        state.scratch,
+        document,
+        weights,
+    )
+    assert weights.sum() == pytest.approx(total, rel=1e-10)
+    probabilities = weights / total
+    found = {slot: probabilities[slot] for slot in range(n_slots) if probabilities[slot] > 0}
+    if probabilities[n_slots] > 0:
+        found[reference.NEW] = probabilities[n_slots]
+    return found
+
+
+# Step 1: the conditional
+
+
+@every_prior
+@every_sampler
+@every_arithmetic
+@pytest.mark.parametrize("name", CORPORA)
+def test_the_conditional_is_the_ratio_of_joints(name, prior, sampler, arithmetic):
+    corpus = CORPORA[name]
+    for seed in range(3):
+        state = build_state(corpus, random_labels(corpus, prior, seed), prior, sampler, arithmetic)
+        labels = state.labels.astype(int)
+        for document in np.flatnonzero(labels >= 0):
+            expected = reference.conditional(corpus.counts, labels, document, corpus.beta, prior)
+            found = sampled_conditional(state, document)
+            for option in expected.keys() | found.keys():
+                assert found.get(option, 0.0) == pytest.approx(expected.get(option, 0.0), abs=1e-9)
+
+
+@every_prior
+@every_sampler
+def test_the_conditional_is_right_after_many_moves(prior, sampler):
+    """Sums that are kept up to date instead of computed anew do not drift."""
+    corpus = CORPORA["short"]
+    state = build_state(corpus, random_labels(corpus, prior, 0), prior, sampler, "plain")
+    rng = np.random.default_rng(0)
+    for _ in range(3 if INTERPRETED else 200):
+        state.pass_over(rng, lambda _: None)
+    labels = state.labels.astype(int)
+    for document in np.flatnonzero(labels >= 0):
+        expected = reference.conditional(corpus.counts, labels, document, corpus.beta, prior)
+        found = sampled_conditional(state, document)
+        for option in expected.keys() | found.keys():
+            assert found.get(option, 0.0) == pytest.approx(expected.get(option, 0.0), abs=1e-9)
+
+
+# Step 2: twins
+
+
+@kernel
+def log_rising_of(x, n):
+    """log_rising, called from Python."""
+    return log_rising(x, n)
+
+
+@pytest.mark.parametrize("x", [1e-10, 0.02, 1.0, 63.9, 64.0, 70.5, 1e3, 1e6, 1e10])
+@pytest.mark.parametrize("n", [0.0, 1.0, 0.37, 30.0, 1e4, 1e6])
+def test_log_rising_is_the_reference_s(x, n):
+    expected = mpmath.loggamma(mpmath.mpf(x) + mpmath.mpf(n)) - mpmath.loggamma(mpmath.mpf(x))
+    assert log_rising_of(x, n) == pytest.approx(float(expected), rel=1e-12, abs=1e-12)
+
+
+@every_prior
+@every_sampler
+@pytest.mark.parametrize("name", CORPORA)
+def test_the_log_joint_is_the_reference_s(name, prior, sampler):
+    corpus = CORPORA[name]
+    state = build_state(corpus, random_labels(corpus, prior, 0), prior, sampler, "plain")
+    expected = reference.log_joint(corpus.counts, state.labels, corpus.beta, prior)
+    # Terms of 10^7 nats that cancel leave their own rounding behind.
+    rounding = 1e-14 * float(corpus.counts.sum())
+    assert state.log_joint() == pytest.approx(float(expected), rel=1e-9, abs=1e-9 + rounding)
+
+
+@every_prior
+@every_sampler
+@every_arithmetic
+@pytest.mark.parametrize("name", ["short", "long", "fractional", "large β"])
+def test_greedy_passes_are_the_reference_s(name, prior, sampler, arithmetic):
+    corpus = CORPORA[name]
+    start = random_labels(corpus, prior, 1)
+    state = build_state(corpus, start, prior, sampler, arithmetic)
+    expected = reference.polish(corpus.counts, state.labels.astype(int), corpus.beta, prior)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        moved = state.pass_over(rng, lambda _: None, greedy=True)
+        if arithmetic == "log":
+            force_log_space(state)
+        if moved == 0:
+            break
+    assert reference.canonical(state.labels) == reference.canonical(expected)
+
+
+# Step 3: recount
+
+
+def assert_statistics_equal_a_recount(state: GibbsState) -> None:
+    """Compare every array of the state with one made from the labels alone."""
+    clusters, n_slots = state.clusters, int(state.clusters.counters[N_SLOTS])
+    documents = state.prepared.documents
+    n_words = clusters.list_lengths.size
+    expected = np.zeros((n_words, n_slots), np.int64)
+    sizes, totals = np.zeros(n_slots, np.int64), np.zeros(n_slots, np.int64)
+    for document, slot in enumerate(clusters.labels):
+        if slot >= 0:
+            sizes[slot] += 1
+            totals[slot] += documents.lengths[document]
+            for entry in range(documents.starts[document], documents.starts[document + 1]):
+                expected[documents.words[entry], slot] += documents.counts[entry]
+    found = np.zeros_like(expected)
+    for word in range(n_words):
+        start = clusters.list_starts[word]
+        pairs = slice(start, start + clusters.list_lengths[word])
+        slots = clusters.pair_slots[pairs]
+        assert len(set(slots.tolist())) == slots.size
+        assert (clusters.pair_counts[pairs] > 0).all()
+        assert start + clusters.list_lengths[word] <= clusters.list_starts[word + 1]
+        found[word, slots] = clusters.pair_counts[pairs]
+    n_rows = clusters.rows.shape[0]
+    found[:n_rows] = clusters.rows[:, :n_slots]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(clusters.sizes[:n_slots], sizes)
+    np.testing.assert_array_equal(clusters.totals[:n_slots], totals)
+    free = clusters.free_slots[: clusters.counters[N_FREE]]
+    assert sorted(free.tolist()) == np.flatnonzero(sizes == 0).tolist()
+    fresh = build_length_table(state.prepared, clusters, state.model, state.prior)
+    np.testing.assert_allclose(state.table.bases[:, :n_slots], fresh.bases[:, :n_slots], rtol=1e-12)
+    uncertainty = 2.3e-16 * (state.table.n_updates[0] + 8) * state.table.peaks
+    assert (np.abs(state.table.sums - fresh.sums) <= uncertainty).all()
+    assert (state.scratch.gains == 1.0).all()
+
+
+@settings(max_examples=10 if INTERPRETED else 60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**31),
+    n_documents=st.integers(1, 25),
+    n_words=st.integers(1, 12),
+    mean_length=st.sampled_from([0.7, 3, 20]),
+    beta=st.sampled_from([1e-3, 0.1, 3.0]),
+    prior=st.sampled_from(list(PRIORS.values())),
+    sampler=st.sampled_from(SAMPLERS),
+    passes=st.lists(st.booleans(), min_size=1, max_size=6),
+)
+def test_statistics_equal_a_recount_after_any_moves(
+    seed, n_documents, n_words, mean_length, beta, prior, sampler, passes
+):
+    corpus = random_corpus(seed, n_documents, n_words, mean_length, beta)
+    state = build_state(corpus, random_labels(corpus, prior, seed), prior, sampler, "plain")
+    rng = np.random.default_rng(seed)
+    for greedy in passes:
+        state.pass_over(rng, lambda _: None, greedy=greedy)
+        assert_statistics_equal_a_recount(state)
+
+
+def test_labels_are_compacted_in_the_order_of_their_slots():
+    labels = np.array([5, -1, 2, 5, 9, 2], np.int32)
+    assert compact_labels(labels, 10) == 3
+    assert labels.tolist() == [1, -1, 0, 1, 2, 0]
+
+
+def test_rows_and_lists_hold_the_same_counts():
+    corpus = CORPORA["short"]
+    state = build_state(corpus, random_labels(corpus, PRIORS["process"], 0), PRIORS["process"], "sparse", "plain")
+    n_clusters = state.n_clusters
+    for sampler in SAMPLERS:
+        state.clusters = lay_out_clusters(state.prepared, state.labels, n_clusters, n_clusters + 3, sampler)
+        state.table = build_length_table(state.prepared, state.clusters, state.model, state.prior)
+        assert_statistics_equal_a_recount(state)
+
+
+# Step 4: the posterior
+
+TINY = {
+    "short": Corpus(np.array([[2, 0, 1, 0], [1, 1, 0, 0], [0, 0, 2, 1], [0, 1, 1, 1], [0, 0, 1, 0]]), 0.4),
+    "wordless": Corpus(np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0], [0, 0, 2], [1, 0, 1]]), 0.2),
+}
+
+
+@every_prior
+@every_sampler
+@every_arithmetic
+@pytest.mark.parametrize("name", TINY)
+def test_draws_match_the_enumerated_posterior(name, prior, sampler, arithmetic):
+    corpus = TINY[name]
+    state = build_state(corpus, np.zeros(len(corpus.counts), int), prior, sampler, arithmetic)
+    rng = np.random.default_rng(7)
+    n_draws, thin = (300, 2) if INTERPRETED else (4000, 5)
+    has_words = state.labels >= 0
+    seen: Counter = Counter()
+    for _ in range(n_draws):
+        for _ in range(thin):
+            state.pass_over(rng, lambda _: None)
+            if arithmetic == "log":
+                force_log_space(state)
+        seen[reference.canonical(state.labels[has_words])] += 1
+    expected = reference.posterior(corpus.counts[has_words], corpus.beta, prior)
+    assert set(seen) <= set(expected)
+    assert chi_square_p_value(seen, expected, n_draws) > 1e-4
+
+
+def chi_square_p_value(seen: Counter, expected: dict, n_draws: int) -> float:
+    """The p-value of a chi-square test; partitions expected fewer than five times are put together."""
+    frequent = [partition for partition, p in expected.items() if p * n_draws >= 5]
+    observed = [seen[partition] for partition in frequent]
+    awaited = [expected[partition] * n_draws for partition in frequent]
+    rest = n_draws - sum(awaited)
+    if rest > 1:
+        observed.append(n_draws - sum(observed))
+        awaited.append(rest)
+    statistic = sum((o - e) ** 2 / e for o, e in zip(observed, awaited, strict=True))
+    return float(stats.chi2.sf(statistic, len(awaited) - 1))
+
+
+# The table itself
+
+
+def test_every_kernel_is_judged():
+    found = set()
+    for module in pkgutil.iter_modules(textmix.kernels.__path__):
+        loaded = importlib.import_module(f"textmix.kernels.{module.name}")
+        for name, value in vars(loaded).items():
+            if getattr(value, "__module__", "") == loaded.__name__ and hasattr(value, "py_func"):
+                if value.targetoptions.get("inline") != "always":
+                    found.add(f"{module.name}.{name}")
+    if INTERPRETED:
+        pytest.skip("without compilation kernels look like any other function")
+    tokenizer_kernels = {name for name in found if name.startswith("tokenize.")}
+    assert found - tokenizer_kernels == set(STEPS)
+
+
+def test_interpreted_runs_say_so():
+    assert os.environ.get("NUMBA_DISABLE_JIT", "0") == str(int(INTERPRETED))
