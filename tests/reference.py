@@ -1,7 +1,7 @@
 """The same mathematics as the kernels, slow and obvious: the judge of every one of them.
 
-A corpus is a dense documents × words array of counts; a partition is an array of labels, −1 for documents without words.
-A prior is ("finite", K, alpha) or ("process", alpha).
+A corpus is a dense documents × words array of counts; a partition is an array of labels, −1 for documents without
+words. A prior is ("finite", K, alpha) or ("process", alpha).
 """
 
 from __future__ import annotations
@@ -45,11 +45,7 @@ def log_prior(labels: np.ndarray, prior: tuple) -> float:
         _, n_clusters, alpha = prior
         return sum(log_rising(alpha, size) for size in sizes) - log_rising(n_clusters * alpha, n_documents)
     alpha = prior[1]
-    return (
-        len(sizes) * math.log(alpha)
-        + sum(math.lgamma(size) for size in sizes)
-        - log_rising(alpha, n_documents)
-    )
+    return len(sizes) * math.log(alpha) + sum(math.lgamma(size) for size in sizes) - log_rising(alpha, n_documents)
 
 
 def log_joint(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple) -> float:
@@ -141,9 +137,7 @@ def polish(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple, ma
     return labels
 
 
-def log_density(
-    counts: np.ndarray, labels: np.ndarray, new_document: np.ndarray, beta: float, prior: tuple
-) -> float:
+def log_density(counts: np.ndarray, labels: np.ndarray, new_document: np.ndarray, beta: float, prior: tuple) -> float:
     """log p(a new document | the partition and its words), as a ratio of joints summed over its label."""
     extended = np.vstack([counts, new_document])
     used = sorted(set(labels[labels >= 0].tolist()))

@@ -122,8 +122,8 @@ class Clustering:
         """Size, words and examples of each cluster."""
         word_counts = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
         beta = float(getattr(self.estimator, "beta", SMOOTHING))
-        counts, vocabulary = self.corpus.counts, self.corpus.vocabulary
-        return describe_clusters(counts, self.labels, word_counts, beta, vocabulary, self.texts)
+        corpus = self.corpus
+        return describe_clusters(corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts)
 
     @cached_property
     def _scores(self) -> DocumentScores:
@@ -172,17 +172,9 @@ class Clustering:
         """
         if not isinstance(self.estimator, tuple(MODELS.values())):
             known = " and ".join(model.__name__ for model in MODELS.values())
-            raise ValueError(
-                f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can"
-            )
-        run = Run(
-            FittedMixture.of(self.estimator),
-            self.corpus,
-            self.texts,
-            self.clusters,
-            self.outliers,
-            self._scores,
-        )
+            raise ValueError(f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can")
+        mixture = FittedMixture.of(self.estimator)
+        run = Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
         manifest = {**run.manifest(), "seconds": self.seconds, **(notes or {})}
         write_run(folder, run.write_files, manifest, force=force)
 
@@ -281,14 +273,14 @@ max_document_frequency
         labels: Iterable[Any] | None = None,
     ) -> Self:
         """Cluster texts. y is ignored; `ids` and `labels` are kept beside the texts in tables, not used."""
-        tokenizer = self._make_tokenizer()
-        self._make_model(1)  # raises before the work if a setting is wrong
+        self.check_settings()
         texts = _as_list(X)
         started = time.perf_counter()
-        corpus = Corpus.from_texts(texts, tokenizer, ids=ids, labels=labels)
+        corpus = Corpus.from_texts(texts, self._make_tokenizer(), ids=ids, labels=labels)
         n_documents = int(np.count_nonzero(~corpus.empty_documents))
         if n_documents == 0:
-            raise ValueError(_no_words(len(texts)))
+            n_texts = f"none of the {len(texts):,} texts has" if len(texts) > 1 else "the text does not have"
+            raise ValueError(f"{n_texts} any words to cluster by, once stop words are left out")
         counted = time.perf_counter()
         model = self._make_model(n_documents)
         self.model_ = model.fit(corpus if isinstance(model, GibbsMixture) else corpus.counts)
@@ -310,6 +302,13 @@ max_document_frequency
         check_is_fitted(self)
         return self.clustering_.predict_proba(X)
 
+    def check_settings(self) -> None:
+        """Raise ValueError if a setting is wrong, before any text is read."""
+        self._make_tokenizer()
+        model = self._make_model(1)
+        if isinstance(model, GibbsMixture):
+            model._validate_params()
+
     def _make_tokenizer(self) -> Tokenizer:
         settings = {name: getattr(self, name) for name in _TOKENIZER_SETTINGS}
         if not isinstance(self.tokenizer, Tokenizer):
@@ -322,7 +321,7 @@ max_document_frequency
     def _make_model(self, n_documents: int) -> Any:
         """The estimator for so many texts with words."""
         given = {name: getattr(self, name) for name in _MODEL_SETTINGS if getattr(self, name) is not None}
-        if isinstance(self.model, str):
+        if isinstance(self.model, str) and self.model in MODELS:
             return self._named_model(given, n_documents)
         if not callable(getattr(self.model, "fit", None)):
             raise ValueError(f"model must be one of {', '.join(MODELS)}, or an estimator, not {self.model!r}")
@@ -334,8 +333,6 @@ max_document_frequency
         return model
 
     def _named_model(self, given: dict[str, Any], n_documents: int) -> GibbsMixture:
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}, or an estimator, not {self.model!r}")
         kind = MODELS[self.model]
         accepted = kind._get_param_names()
         for name in given:
@@ -362,9 +359,7 @@ def cluster(
     return clusterer.clustering_
 
 
-def load(
-    folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None
-) -> Clustering:
+def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Clustering:
     """Load a saved clustering. If a tokenizer of your own split its texts, new texts need it again."""
     info = read_manifest(folder)
     folder = Path(folder)
@@ -381,17 +376,10 @@ def load(
     return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
 
 
-def _no_words(n_texts: int) -> str:
-    owner = "the text has" if n_texts == 1 else f"none of the {n_texts:,} texts has"
-    return f"{owner} {'no' if n_texts == 1 else 'any'} words to cluster by, once stop words are left out"
-
-
 def _as_list(texts: Any) -> list[Any]:
     """The texts as a list, which may be empty no more than it may be a single text or a table."""
     if isinstance(texts, str | bytes):
-        raise ValueError(
-            f"texts is a single {type(texts).__name__}; give a list of texts, for one text [text]"
-        )
+        raise ValueError(f"texts is a single {type(texts).__name__}; give a list of texts, for one text [text]")
     if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1 or not isinstance(texts, Iterable):
         raise ValueError(f"texts must be a list or one column of texts, not {type(texts).__name__}")
     listed = list(texts)

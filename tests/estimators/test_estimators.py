@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -17,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+import reference
 from kernels.ladder import random_corpus
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.corpus import Corpus
@@ -144,7 +144,7 @@ def test_the_input_is_not_changed(estimator):
     model = clone(estimator).fit(X)
     model.predict(X)
     _ = model.probabilities_
-    assert (X != before).nnz == 0
+    assert (before != X).nnz == 0
     np.testing.assert_array_equal(X.indices, before.indices)
 
 

@@ -1,8 +1,8 @@
 """Deliberately broken copies of the kernels: the ladder must catch every one of them.
 
-`python tests/kernels/faults.py` tries all, `python tests/kernels/faults.py N …` the given ones. A copy of the package with
-one line changed is put before the real one on the path, and the ladder is run on it, interpreted, so that nothing has to
-be compiled.
+`python tests/kernels/faults.py` tries all, `python tests/kernels/faults.py N …` the given ones. A copy of the package
+with one line changed is put before the real one on the path, and the ladder is run on it, interpreted, so that nothing
+has to be compiled.
 """
 
 from __future__ import annotations
@@ -162,7 +162,17 @@ def run_ladder(package_folder: str) -> subprocess.CompletedProcess[str]:
         "assert textmix.kernels.__file__.startswith(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
     )
     return subprocess.run(
-        [sys.executable, "-c", code, package_folder, "-x", "-q", "-p", "no:cacheprovider", "tests/kernels/test_ladder.py"],
+        [
+            sys.executable,
+            "-c",
+            code,
+            package_folder,
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "tests/kernels/test_ladder.py",
+        ],
         cwd=ROOT,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,

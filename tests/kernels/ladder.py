@@ -63,7 +63,7 @@ class Corpus(NamedTuple):
 
 
 def random_corpus(seed: int, n_documents: int, n_words: int, mean_length: float, beta: float) -> Corpus:
-    """Documents from two kinds of word distributions, with repeated words, words of one document and empty documents."""
+    """Documents of two kinds of topics, with repeated words, words of one document and empty documents."""
     rng = np.random.default_rng(seed)
     kinds = rng.dirichlet(np.full(n_words, 0.3), size=2)
     rows = [rng.multinomial(rng.poisson(mean_length), kinds[rng.integers(2)]) for _ in range(n_documents)]
@@ -77,9 +77,7 @@ CORPORA = {
     "large β": random_corpus(4, 10, 12, 5, 50.0),
     "fractional": Corpus(random_corpus(5, 9, 10, 6, 0.1).counts * 0.37, 0.1),
     "one word": Corpus(np.array([[1], [3], [1], [0], [2]]), 0.5),
-    "huge counts": Corpus(
-        np.array([[10**6, 0, 3], [0, 10**6, 1], [10**6, 2, 0], [5, 5, 10**5], [1, 0, 0]]), 0.1
-    ),
+    "huge counts": Corpus(np.array([[10**6, 0, 3], [0, 10**6, 1], [10**6, 2, 0], [5, 5, 10**5], [1, 0, 0]]), 0.1),
 }
 
 
@@ -95,9 +93,7 @@ def build_state(corpus: Corpus, labels: np.ndarray, prior: tuple, sampler: str, 
     counts = scipy.sparse.csr_array(corpus.counts)
     whole = bool((corpus.counts == np.floor(corpus.counts)).all())
     prepared = prepare_documents(counts, corpus.beta, whole)
-    model = dirichlet_multinomial(
-        corpus.beta, counts.shape[1], prepared.unit, prepared.max_word_total
-    )
+    model = dirichlet_multinomial(corpus.beta, counts.shape[1], prepared.unit, prepared.max_word_total)
     labels = np.where(corpus.counts.sum(axis=1) > 0, labels, -1).astype(np.int32)
     state = GibbsState(prepared, labels, model, kernel_prior(prior, len(labels)), sampler)
     if arithmetic == "log":

@@ -16,9 +16,7 @@ from textmix.results.tables import Column, flush, write_csv
 WORDS_SHOWN = 5
 
 
-def assign_files(
-    run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None
-) -> None:
+def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None) -> None:
     """Write a CSV row for each text: its cluster with its words, how probable it is, whether it is new."""
     if out is not None:
         _check_file(out)

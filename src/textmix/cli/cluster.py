@@ -58,6 +58,7 @@ def cluster_files(
         check_destination(output.folder, force=output.force)
     progress = False if output.quiet else None
     clusterer = TextClusterer(**settings, progress=progress)
+    clusterer.check_settings()
     documents = read_documents(files, columns, progress=progress)
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
     with warnings.catch_warnings():
@@ -154,9 +155,7 @@ def _show(
 
 def _show_reading(console: Console, clustering: Clustering, documents: Documents) -> None:
     report = documents.report
-    shown = ", ".join(report.files[:3]) + (
-        f" and {len(report.files) - 3} more" if len(report.files) > 3 else ""
-    )
+    shown = ", ".join(report.files[:3]) + (f" and {len(report.files) - 3} more" if len(report.files) > 3 else "")
     column = f', column "{report.text_column}"' if report.text_column is not None else ""
     language = clustering.corpus.tokenizer.language if clustering.corpus.tokenizer else None
     words = f"{language.capitalize()} stop words left out" if language else "no stop words left out"
@@ -168,7 +167,7 @@ def _show_reading(console: Console, clustering: Clustering, documents: Documents
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
     outlying = set(np.unique(clustering.labels[clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index not in outlying]
-    say(console, f"{plural(len(clusters), 'cluster')}, the largest first:" if clusters else "No clusters.")
+    say(console, f"{plural(len(clusters), 'cluster')}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:

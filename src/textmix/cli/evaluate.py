@@ -33,13 +33,9 @@ def kept_labels(clustering: Clustering, wanted: str | None) -> tuple[Sequence[st
     """The labels that were read beside the texts, and the column they came from."""
     kept = clustering.info.get("input", {}).get("columns", {}).get("label")
     if clustering.corpus.labels is None:
-        raise ValueError(
-            "this run kept no labels; name a file that has them: textmix evaluate RUN FILE --label COLUMN"
-        )
+        raise ValueError("this run kept no labels; name a file that has them: textmix evaluate RUN FILE --label COLUMN")
     if wanted is not None and kept is not None and wanted.casefold() != kept.casefold():
-        raise ValueError(
-            f'this run kept the labels of column "{kept}", not of "{wanted}"; name a file that has them'
-        )
+        raise ValueError(f'this run kept the labels of column "{kept}", not of "{wanted}"; name a file that has them')
     return clustering.corpus.labels, f'column "{kept}"' if kept else "the labels kept with the run"
 
 
@@ -55,9 +51,7 @@ def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -
             )
         return documents.labels
     if clustering.corpus.ids is None or documents.ids is None:
-        raise ValueError(
-            "this run was clustered without --id, so rows cannot be matched by id; leave --id out"
-        )
+        raise ValueError("this run was clustered without --id, so rows cannot be matched by id; leave --id out")
     repeated = [id for id, number in Counter(documents.ids).items() if number > 1]
     if repeated:
         raise ValueError(f'the id "{repeated[0]}" is in the file more than once; ids must differ')

@@ -164,6 +164,8 @@ def run() -> None:
     try:
         code = app(prog_name="textmix", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # Typer makes this of Ctrl-C, and says nothing; older ones raise Abort
+            _complain("interrupted")
     except _UsageError as error:
         code = _complain(error.format_message())
     except BrokenPipeError:

@@ -27,9 +27,7 @@ def parse_frequency(value: str) -> int | float:
     try:
         return float(value)
     except ValueError as error:
-        raise typer.BadParameter(
-            f"{value!r} is neither a number of texts (5) nor a share of them (0.5)"
-        ) from error
+        raise typer.BadParameter(f"{value!r} is neither a number of texts (5) nor a share of them (0.5)") from error
 
 
 def parse_alpha(value: str) -> float | str:
@@ -53,21 +51,15 @@ RunFolder = Annotated[
 ]
 TextColumn = Annotated[
     str | None,
-    typer.Option(
-        "--text", metavar="COLUMN", help="Column with the texts; else chosen by name.", rich_help_panel=TEXTS
-    ),
+    typer.Option("--text", metavar="COLUMN", help="Column with the texts; else chosen by name.", rich_help_panel=TEXTS),
 ]
 IdColumn = Annotated[
     str | None,
-    typer.Option(
-        "--id", metavar="COLUMN", help="Column with ids, kept in the results.", rich_help_panel=TEXTS
-    ),
+    typer.Option("--id", metavar="COLUMN", help="Column with ids, kept in the results.", rich_help_panel=TEXTS),
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(
-        "--label", metavar="COLUMN", help="Column with known labels, to compare with.", rich_help_panel=TEXTS
-    ),
+    typer.Option("--label", metavar="COLUMN", help="Column with known labels, to compare with.", rich_help_panel=TEXTS),
 ]
 Format = Annotated[
     str | None,
@@ -78,12 +70,21 @@ Format = Annotated[
         rich_help_panel=TEXTS,
     ),
 ]
-Model = Annotated[ModelName, typer.Option("--model", help="The mixture model.", rich_help_panel=MODEL)]
+Model = Annotated[
+    ModelName,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="dirichlet-multinomial, or dirichlet-process, which has no upper number of clusters.",
+        rich_help_panel=MODEL,
+    ),
+]
 Clusters = Annotated[
     int | None,
     typer.Option(
         "--clusters",
         metavar="K",
+        min=1,
         help="At most so many clusters [500, or fewer texts].",
         rich_help_panel=MODEL,
     ),
@@ -98,16 +99,18 @@ Beta = Annotated[
 ]
 Sweeps = Annotated[
     int | None,
-    typer.Option("--sweeps", metavar="N", help="At most so many sweeps [100].", rich_help_panel=MODEL),
+    typer.Option("--sweeps", metavar="N", min=0, help="At most so many sweeps [100].", rich_help_panel=MODEL),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", help="The same seed gives the same clusters.", min=0, rich_help_panel=MODEL)
+    int,
+    typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same clusters.", rich_help_panel=MODEL),
 ]
 OutlierSize = Annotated[
     int | None,
     typer.Option(
         "--outlier-size",
         metavar="N",
+        min=0,
         help="Texts in clusters of at most N fit nowhere [1].",
         rich_help_panel=MODEL,
     ),
@@ -121,14 +124,10 @@ Language = Annotated[
         rich_help_panel=TEXTS,
     ),
 ]
-Stem = Annotated[
-    bool, typer.Option("--stem", help="Take words with the same stem as one word.", rich_help_panel=TEXTS)
-]
+Stem = Annotated[bool, typer.Option("--stem", help="Take words with the same stem as one word.", rich_help_panel=TEXTS)]
 StopWords = Annotated[
     Path | None,
-    typer.Option(
-        "--stop-words", metavar="FILE", help="Words to leave out instead, one a line.", rich_help_panel=TEXTS
-    ),
+    typer.Option("--stop-words", metavar="FILE", help="Words to leave out instead, one a line.", rich_help_panel=TEXTS),
 ]
 MinFrequency = Annotated[
     str,
@@ -152,16 +151,12 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FOLDER", help="Write tables and the model here.", rich_help_panel=OUTPUT),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite an earlier run in --out.", rich_help_panel=OUTPUT)
-]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier run in --out.", rich_help_panel=OUTPUT)]
 Top = Annotated[
     int,
     typer.Option("--top", metavar="N", min=0, help="Show the N largest clusters.", rich_help_panel=OUTPUT),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)]
 OutFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Write the CSV here instead of to standard output."),

@@ -24,9 +24,7 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
     """Check X (sparse or dense counts, or a Corpus): its shape, and that counts are finite and not negative."""
     if isinstance(X, Corpus):
         X = X.counts
-    X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-    )
+    X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     matrix = scipy.sparse.csr_array(X)
     if matrix.data.dtype.kind not in "iuf":
         matrix = matrix.astype(np.float64)
@@ -36,8 +34,7 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
         raise ValueError(f"Input X contains {value} {_place(matrix, entry)}: counts must be finite numbers.")
     if kind == count_kernels.NEGATIVE:
         raise ValueError(
-            "Negative values in data passed to X: "
-            f"{matrix.data[entry]} {_place(matrix, entry)}; counts are 0 or more."
+            f"Negative values in data passed to X: {matrix.data[entry]} {_place(matrix, entry)}; counts are 0 or more."
         )
     if not matrix.has_canonical_format or (matrix.data == 0).any():
         matrix = matrix.copy()

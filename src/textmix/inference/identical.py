@@ -25,9 +25,7 @@ def count_twins(counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
     return np.bincount(groups)[groups].astype(np.int32)
 
 
-def put_twins_together(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], twins: NDArray[np.int32]
-) -> bool:
+def put_twins_together(counts: scipy.sparse.csr_array, labels: NDArray[np.int32], twins: NDArray[np.int32]) -> bool:
     """Give identical documents, in place, the label that most of them have; whether any label changed."""
     several = np.flatnonzero((twins > 1) & (labels >= 0))
     if several.size == 0:

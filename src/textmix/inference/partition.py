@@ -96,9 +96,7 @@ def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mappin
     return move
 
 
-def _polish(
-    state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress
-) -> bool:
+def _polish(state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress) -> bool:
     """Move documents to their most probable option until none moves; whether that was reached."""
     unused = generator(0, 0)
 
@@ -129,9 +127,7 @@ def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     used = labels >= 0
     if not used.any():
         return labels.copy()
-    _, first, inverse, sizes = np.unique(
-        labels[used], return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, inverse, sizes = np.unique(labels[used], return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     ranks = np.empty(order.size, np.int32)
     ranks[order] = np.arange(order.size, dtype=np.int32)

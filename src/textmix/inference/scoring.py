@@ -65,9 +65,7 @@ class PartitionScorer:
         model = dirichlet_multinomial(beta, n_words, unit, int(counts.max(initial=0)))
         return cls(clusters, model, prior)
 
-    def blocks(
-        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None = None
-    ) -> Iterator[ScoredBlock]:
+    def blocks(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None = None) -> Iterator[ScoredBlock]:
         """Score documents block by block; those with a label are taken out of their cluster first."""
         n_columns = int(self.clusters.counters[0]) + 1
         n_documents = counts.shape[0]

@@ -15,9 +15,9 @@ from .state import N_SLOTS
 def conditional_probabilities(documents, clusters, model, prior, first, last, probabilities, log_existing, log_new):
     """For documents first … last − 1 the probability of every cluster and, in the last column, of a new one.
 
-    A document with a label is taken out of its cluster first. If it is alone there, a new cluster means staying and that
-    mass stands in its own column. log_existing and log_new get the log of the summed weights of the clusters and that of
-    a new one, relative to an empty cluster of weight 1. For documents without words all is NaN.
+    A document with a label is taken out of its cluster first. If it is alone there, a new cluster means staying and
+    that mass stands in its own column. log_existing and log_new get the log of the summed weights of the clusters and
+    that of a new one, relative to an empty cluster of weight 1. For documents without words all is NaN.
     """
     n_slots = clusters.counters[N_SLOTS]
     for document in range(first, last):

@@ -299,9 +299,7 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
         sparse = start == documents.starts[document + 1] or documents.words[start] >= clusters.rows.shape[0]
         lost = 0.0
         if sparse:
-            n_weights, total, rest = weigh_touched(
-                documents, clusters, model, prior, table, scratch, document, row
-            )
+            n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
             lost = ROUNDING * (table.n_updates[0] + n_slots) * table.peaks[row]
         else:
             total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
@@ -357,8 +355,8 @@ def most_probable(clusters, table, scratch, weighed, own, only_twins):
 def sweep(documents, clusters, model, prior, table, scratch, first, last, greedy, twins, rng):
     """Choose a cluster anew for each of the documents first … last − 1; return where it stopped for want of a slot.
 
-    Not greedy: drawn from the exact conditional. Greedy: the most probable one; `twins` then says how many documents are
-    identical to each, itself counted (or is empty).
+    Not greedy: drawn from the exact conditional. Greedy: the most probable one; `twins` then says how many documents
+    are identical to each, itself counted (or is empty).
     """
     for document in range(first, last):
         if documents.lengths[document] == 0:

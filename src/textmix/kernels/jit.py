@@ -50,18 +50,19 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if _CACHE_FOLDER is None:
         return numba.njit(**settings)(function)
     # Numba reads the folder when the decorator runs; other users of Numba in this process keep theirs.
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_FOLDER
+    config: Any = numba.config
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = _CACHE_FOLDER
     try:
         return numba.njit(cache=True, **settings)(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous
 
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a function that is only ever called from kernels by copying it into them.
 
-    A call that passes NamedTuples of arrays costs some 300 ns, since every array's reference count is raised and lowered;
-    a copied body costs nothing.
+    A call that passes NamedTuples of arrays costs some 300 ns, since every array's reference count is raised and
+    lowered; a copied body costs nothing.
     """
     return numba.njit(error_model="numpy", inline="always")(function)

@@ -80,9 +80,7 @@ def find_slot(table: WordTable, codes: np.ndarray, start: int, stop: int, value:
             if table.starts[number] - first == stop - start:
                 different = np.uint32(0)
                 for offset in range(np.uint64(stop - start)):
-                    different |= (
-                        table.characters[np.uint64(first) + offset] ^ codes[np.uint64(start) + offset]
-                    )
+                    different |= table.characters[np.uint64(first) + offset] ^ codes[np.uint64(start) + offset]
                 if different == 0:
                     break
         index = (index + _ONE) & mask

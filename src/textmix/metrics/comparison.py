@@ -45,9 +45,7 @@ def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, f
 
 def _scores(known: NDArray[Any], found: NDArray[Any]) -> dict[str, float]:
     return {
-        "nmi_geometric": float(
-            metrics.normalized_mutual_info_score(known, found, average_method="geometric")
-        ),
+        "nmi_geometric": float(metrics.normalized_mutual_info_score(known, found, average_method="geometric")),
         "nmi_arithmetic": float(metrics.normalized_mutual_info_score(known, found)),
         "homogeneity": float(metrics.homogeneity_score(known, found)),
         "completeness": float(metrics.completeness_score(known, found)),

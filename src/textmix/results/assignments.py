@@ -22,9 +22,7 @@ class Assignments(NamedTuple):
 def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments:
     """The most probable cluster of each row of counts, by a fitted mixture, block by block."""
     n_documents = counts.shape[0]
-    found = Assignments(
-        np.full(n_documents, -1, np.int32), np.full(n_documents, np.nan), np.zeros(n_documents, bool)
-    )
+    found = Assignments(np.full(n_documents, -1, np.int32), np.full(n_documents, np.nan), np.zeros(n_documents, bool))
     block = max(BLOCK_CELLS // (estimator.n_clusters_ + 1), 1)
     for first in range(0, n_documents, block):
         probabilities = estimator.predict_proba(counts[first : first + block])

@@ -84,8 +84,7 @@ def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_with
     without = f", {n_without_words:,} without words" if n_without_words else ""
     width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
     lines = [
-        f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.join_words(6)}"
-        for cluster in clusters[:N_LISTED]
+        f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.join_words(6)}" for cluster in clusters[:N_LISTED]
     ]
     if len(clusters) > N_LISTED:
         lines.append(f"  … and {len(clusters) - N_LISTED:,} more")

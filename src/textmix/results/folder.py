@@ -40,8 +40,7 @@ def check_destination(folder: str | os.PathLike[str], *, force: bool = False) ->
         raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
     if not force:
         raise ValueError(
-            f'"{folder}" holds an earlier run; choose another folder, or overwrite it: --force '
-            "(in Python force=True)"
+            f'"{folder}" holds an earlier run; choose another folder, or overwrite it: --force (in Python force=True)'
         )
 
 

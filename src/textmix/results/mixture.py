@@ -143,11 +143,7 @@ class FittedMixture:
                 unit=settings["unit"],
                 polished=settings["polished"],
                 twins=arrays["twins"],
-                trace={
-                    name.removeprefix(_TRACE): values
-                    for name, values in arrays.items()
-                    if name.startswith(_TRACE)
-                },
+                trace={name.removeprefix(_TRACE): values for name, values in arrays.items() if name.startswith(_TRACE)},
                 n_sweeps=settings["n_sweeps"],
                 converged=settings["converged"],
                 log_joint=settings["log_joint"],

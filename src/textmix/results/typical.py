@@ -48,9 +48,7 @@ def _telling_weights(cluster_word_counts: scipy.sparse.csr_array, beta: float) -
     everywhere = np.asarray(matrix.sum(axis=0)).ravel()
     totals = np.asarray(matrix.sum(axis=1)).ravel()[_row_numbers(matrix)]
     here = (matrix.data + beta) / (totals + n_words * beta)
-    elsewhere = (everywhere[matrix.indices] - matrix.data + beta) / (
-        everywhere.sum() - totals + n_words * beta
-    )
+    elsewhere = (everywhere[matrix.indices] - matrix.data + beta) / (everywhere.sum() - totals + n_words * beta)
     matrix.data = np.maximum(here * np.log(here / elsewhere), 0.0)
     return matrix
 

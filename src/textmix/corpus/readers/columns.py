@@ -50,12 +50,12 @@ class Column:
 
 
 def find_column(name: str, columns: Sequence[Column]) -> int | None:
-    """The position of the first column of that name, spelled exactly or else in any case."""
+    """The position of the first column of that name, spelled exactly, or else in any case and with spaces around."""
     names = [column.name for column in columns]
     if name in names:
         return names.index(name)
-    folded = [other.casefold() for other in names]
-    return folded.index(name.casefold()) if name.casefold() in folded else None
+    folded, wanted = [other.strip().casefold() for other in names], name.strip().casefold()
+    return folded.index(wanted) if wanted in folded else None
 
 
 def choose_text_column(columns: Sequence[Column], file: str) -> str:
@@ -68,8 +68,7 @@ def choose_text_column(columns: Sequence[Column], file: str) -> str:
     if len(text_columns) == 1:
         return text_columns[0]
     raise InputError(
-        f"cannot tell which column of {file} holds the texts; it has: {list_columns(columns)}. "
-        "Pick one with --text"
+        f"cannot tell which column of {file} holds the texts; it has: {list_columns(columns)}. Pick one with --text"
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.corpus.readers.csv_records import SUSPECT_LINES
+from textmix.corpus.readers.csv_records import SUSPECT_LINES, is_utf8
 
 # DuckDB holds vectors of 2,048 rows, so long records would make its memory grow beyond bounds.
 LONGEST_CLEAN_RECORD = 1 << 20
@@ -67,7 +67,7 @@ def _check_piece(piece: bytes, check: CsvCheck, delimiter: int, width: int) -> b
     data, quotes = data[:n_complete], quotes[quotes < n_complete]
     delimiters = np.flatnonzero(data == delimiter)
     check.is_clean = (
-        _is_utf8(piece[:n_complete])
+        is_utf8(piece[:n_complete])
         and _are_quotes_clean(data, quotes, delimiter)
         and _are_line_endings_clean(data, quotes, ends, check)
         and _are_records_clean(ends, _outside(delimiters, quotes), check, width)
@@ -75,16 +75,6 @@ def _check_piece(piece: bytes, check: CsvCheck, delimiter: int, width: int) -> b
     )
     check.n_bytes += n_complete
     return piece[n_complete:]
-
-
-def _is_utf8(piece: bytes) -> bool:
-    if piece.isascii():
-        return True
-    try:
-        piece.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _outside(positions: NDArray[np.int64], quotes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -118,9 +108,7 @@ def _are_line_endings_clean(
     return not has_returns or (len(returns) == len(ends) and bool((returns + 1 == ends).all()))
 
 
-def _are_records_clean(
-    ends: NDArray[np.int64], delimiters: NDArray[np.int64], check: CsvCheck, width: int
-) -> bool:
+def _are_records_clean(ends: NDArray[np.int64], delimiters: NDArray[np.int64], check: CsvCheck, width: int) -> bool:
     """Whether all records are as wide as the header and none is too long; counts them."""
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts
@@ -146,8 +134,6 @@ def _has_suspect_run(
     if width == 1 or int(is_inside.sum()) <= SUSPECT_LINES:
         return False
     n_delimiters = np.diff(np.searchsorted(delimiters, line_feeds))
-    is_like_row = (
-        is_inside[:-1] & is_inside[1:] & (np.diff(n_quotes_before) == 0) & (n_delimiters == width - 1)
-    )
+    is_like_row = is_inside[:-1] & is_inside[1:] & (np.diff(n_quotes_before) == 0) & (n_delimiters == width - 1)
     breaks = np.flatnonzero(~np.concatenate(([False], is_like_row, [False])))
     return int(np.diff(breaks).max()) - 1 >= SUSPECT_LINES

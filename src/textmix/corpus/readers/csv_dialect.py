@@ -60,7 +60,8 @@ def detect_dialect(head: bytes, delimiter: bytes | None = None) -> CsvDialect | 
     tried = [_try_delimiter(lines, candidate, separator) for candidate in DELIMITERS]
     tables = [dialect for dialect in tried if dialect is not None and len(dialect.columns) > 1]
     if not tables:
-        return _try_delimiter(lines, NO_DELIMITER, separator)
+        is_header_broken = None in tried
+        return None if is_header_broken else _try_delimiter(lines, NO_DELIMITER, separator)
     return max(tables, key=lambda dialect: dialect.n_as_wide_as_header / max(dialect.n_sampled, 1))
 
 
@@ -80,9 +81,7 @@ def _try_delimiter(lines: list[bytes], delimiter: bytes, separator: bytes) -> Cs
         return None
     sample = [record for _, record in islice(records, SAMPLED_RECORDS)]
     rows = [record for record in sample if not isinstance(record, Fault)]
-    columns = tuple(
-        Column(name, any(_is_text(row[position]) for row in rows)) for position, name in enumerate(names)
-    )
+    columns = tuple(Column(name, any(_is_text(row[position]) for row in rows)) for position, name in enumerate(names))
     return CsvDialect(delimiter, separator, columns, len(sample), len(rows))
 
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import cast
 
-from textmix.corpus.readers.report import TEXT_AFTER_QUOTE, TOO_LONG, UNCLOSED_QUOTE, WRONG_WIDTH, Fault
+from textmix.corpus.readers.report import INVALID_UTF8, TEXT_AFTER_QUOTE, TOO_LONG, UNCLOSED_QUOTE, WRONG_WIDTH, Fault
 from textmix.corpus.readers.source import LONGEST_RECORD
 
 # Prose hardly ever has this many lines in a row with the same number of delimiters as the table.
-SUSPECT_LINES = 20
+SUSPECT_LINES = 10
 
 _QUOTED_TEXT = re.compile(rb'[^"]*+(?:""[^"]*+)*+')
 
@@ -64,11 +64,11 @@ class CsvRecords:
                 yield number, Fault(TOO_LONG)
             elif b'"' in line:
                 record, n_more_lines = self._read_quoted(line, number)
-                yield number, record
+                yield number, _blame_encoding(record, line)
                 number += n_more_lines
             elif line and line != b"\r":
                 fields = (line[:-1] if line.endswith(b"\r") else line).split(self._delimiter)
-                yield number, self._check_width(fields)
+                yield number, _blame_encoding(self._check_width(fields), line)
             elif self._width == 1:
                 yield number, [b""]
 
@@ -143,10 +143,26 @@ class CsvRecords:
         n_delimiters = self._width - 1
         run = 0
         for line in more_lines[:-1]:
-            is_like_row = (
-                line is not None and b'"' not in line and line.count(self._delimiter) == n_delimiters
-            )
+            is_like_row = line is not None and b'"' not in line and line.count(self._delimiter) == n_delimiters
             run = run + 1 if is_like_row else 0
             if run >= SUSPECT_LINES:
                 self.suspects.append((number, len(more_lines) + 1))
                 return
+
+
+def _blame_encoding(record: list[bytes] | Fault, line: bytes) -> list[bytes] | Fault:
+    """A bad line that is not even UTF-8 is bad because of that."""
+    if isinstance(record, Fault) and not is_utf8(line):
+        return Fault(INVALID_UTF8)
+    return record
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are valid UTF-8."""
+    if data.isascii():
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

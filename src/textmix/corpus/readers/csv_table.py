@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from textmix.corpus.readers.csv_check import CsvCheck, check_csv
+from textmix.corpus.readers.csv_check import check_csv
 from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
 from textmix.corpus.readers.csv_records import CsvRecords
 from textmix.corpus.readers.duck import literal_path, stream_rows
 from textmix.corpus.readers.report import INVALID_UTF8, Fault, InputError, ReadReport
 from textmix.corpus.readers.source import HEAD_BYTES, Source
-from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks
+from textmix.corpus.readers.table import (
+    Row,
+    Rows,
+    Table,
+    blurred_lines,
+    fast_then_careful,
+    in_chunks,
+    note_blurred_lines,
+)
 
 # Without it DuckDB keeps 32 MB for each thread; `parallel = false` is no way to save memory, it keeps the
 # whole file.
@@ -47,29 +55,21 @@ class CsvTable(Table):
             return in_chunks(islice(self._careful_rows(chosen, report), n_delivered, None))
 
         if self._source.has_blurred_lines:
-            report.notes.append(f"{self.name} mixes line endings, so its line numbers are not exact.")
+            note_blurred_lines(self._source, report)
             return careful(0)
         check = check_csv(self._source.blocks(), self._dialect.delimiter, len(self.columns))
         if not check.is_clean:
             return careful(0)
-        return fast_then_careful(self._fast_rows(chosen, check), careful)
+        return fast_then_careful(self._fast_rows(chosen), check.n_records - 1, careful, self.name)
 
-    def _fast_rows(self, chosen: Sequence[int], check: CsvCheck) -> Iterator[Rows]:
+    def _fast_rows(self, chosen: Sequence[int]) -> Iterator[Rows]:
         query = _QUERY.format(
             chosen=", ".join(f"c{position}" for position in chosen),
             columns=", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.columns))),
             buffer=DUCKDB_BUFFER_BYTES,
         )
         path, compression = literal_path(self._source.path), self._source.compression
-        n_rows = 0
-        for rows in stream_rows(query, [path, compression, self._dialect.delimiter.decode()]):
-            n_rows += len(rows)
-            yield rows
-        n_expected = check.n_records - 1
-        if n_rows != n_expected:
-            raise InputError(
-                f"{self.name} holds {n_expected:,} rows but {n_rows:,} were read; please report this"
-            )
+        return stream_rows(query, [path, compression, self._dialect.delimiter.decode()])
 
     def _careful_rows(self, chosen: Sequence[int], report: ReadReport) -> Iterator[Row]:
         dialect = self._dialect
@@ -93,15 +93,8 @@ class CsvTable(Table):
             )
 
 
-def blurred_lines(name: str) -> InputError:
-    """The error for a Zstandard file whose lines cannot be told apart for certain."""
-    return InputError(f'"{name}" mixes line endings; unpack it first (zstd -d) and read the unpacked file')
-
-
 def _dialect(head: bytes, name: str, *, is_tsv: bool) -> CsvDialect:
     dialect = detect_dialect(head, b"\t" if is_tsv else None)
     if dialect is None:
-        raise InputError(
-            f'the header line of "{name}" cannot be read; it must be UTF-8 and its quotes must be closed'
-        )
+        raise InputError(f'the header line of "{name}" cannot be read; it must be UTF-8 and its quotes must be closed')
     return dialect

@@ -1,9 +1,10 @@
-"""How DuckDB is asked: a connection for each file, names that are never patterns, rows as they come."""
+"""How DuckDB is asked: a connection for each query, names that are never patterns, rows as they come."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ MOST_THREADS = 4
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A connection to an empty database in memory that fetches no extension from the network."""
+    return _database(os.getpid()).cursor()
+
+
+@lru_cache(maxsize=1)
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    """One database for each process: to make one takes longer than to read a small file, but a fork needs its own."""
     return duckdb.connect(
         ":memory:",
         config={

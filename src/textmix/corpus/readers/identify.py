@@ -35,23 +35,24 @@ FORMAT_OPTIONS = "--format csv|tsv|jsonl|parquet|txt"
 
 PARQUET_MAGIC = b"PAR1"
 
+# Beginnings that no text has: a short one of letters alone would refuse a table with a column "ORCID".
 OTHER_FILES: tuple[tuple[bytes, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file; save it as CSV"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
     (b"%PDF", "a PDF file; extract its text first"),
     (b"{\\rtf", "an RTF file; save it as plain text"),
-    (b"BZh", "a bzip2 archive; unpack it first"),
     (b"\xfd7zXZ\x00", "an xz archive; unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first"),
     (b"SQLite format 3\x00", "an SQLite database; export the table as CSV"),
-    (b"ARROW1", "an Arrow file; save it as Parquet"),
+    (b"ARROW1\x00\x00", "an Arrow file; save it as Parquet"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x89HDF", "an HDF5 file; export the table as CSV"),
     (b"Obj\x01", "an Avro file; save it as Parquet"),
-    (b"ORC", "an ORC file; save it as Parquet"),
     (b"\x7fELF", "a program"),
+    *((b"BZh%d1AY&SY" % level, "a bzip2 archive; unpack it first") for level in range(1, 10)),
 )
 
 # Most bytes of a text are printable; of random bytes a tenth are control characters.
@@ -122,9 +123,7 @@ def describe_binary(head: bytes) -> str | None:
         if b"word/" in head:
             return "looks like a Word file; save it as plain text"
         is_excel = b"xl/" in head or b"[Content_Types].xml" in head
-        return (
-            f"looks like {'an Excel file; save it as CSV' if is_excel else 'a zip archive; unpack it first'}"
-        )
+        return f"looks like {'an Excel file; save it as CSV' if is_excel else 'a zip archive; unpack it first'}"
     for magic, kind in OTHER_FILES:
         if head.startswith(magic):
             return f"looks like {kind}"

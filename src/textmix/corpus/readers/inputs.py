@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import os
 import shutil
 import sys
 import tempfile
@@ -77,12 +78,13 @@ def _find(path: str | Path, spool: Spool) -> list[InputFile | InputFolder]:
     if name == STANDARD_INPUT:
         return [InputFile(spool.keep(sys.stdin.buffer), "standard input", is_standard_input=True)]
     try:
-        if Path(name).exists():
-            return [_existing(Path(name), name, spool)]
+        exists = Path(name).exists()
     except OSError as error:  # a folder that may not be entered, a name too long for the system
         raise unreadable(name, error) from error
     except ValueError as error:  # a zero byte in the name
         raise InputError(f"no such file: {name!a}") from error
+    if exists:
+        return [_existing(Path(name), name, spool)]
     if glob.has_magic(name):
         matches = [match for match in sorted(glob.glob(name, recursive=True)) if Path(match).is_file()]
         if not matches:
@@ -104,13 +106,22 @@ def _existing(path: Path, name: str, spool: Spool) -> InputFile | InputFolder:
 
 
 def _folder(path: Path, name: str) -> InputFolder:
-    files = tuple(sorted(file for file in path.rglob("*.txt") if file.is_file()))
+    walk = os.walk(path, onerror=_refuse)
+    files = tuple(sorted(Path(root, file) for root, _, names in walk for file in names if _is_text_name(file)))
     if not files:
         pattern = path / "*.csv"
         raise InputError(
             f'the folder "{name}" holds no .txt files; for another format give a pattern such as "{pattern}"'
         )
     return InputFolder(path, name, files)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _is_text_name(name: str) -> bool:
+    return name.lower().endswith(".txt")
 
 
 def _suggest(path: Path) -> str:

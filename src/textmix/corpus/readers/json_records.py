@@ -43,7 +43,7 @@ def _parse_line(line: bytes) -> Record:
     try:
         return _checked(_DECODER.decode(text), text)
     except json.JSONDecodeError as error:
-        return Fault(INVALID_JSON, f"{error.msg} at column {error.colno}")
+        return Fault(INVALID_JSON, f"column {error.colno}: {error.msg}")
     except (ValueError, RecursionError):
         return Fault(INVALID_JSON, "a number too long or objects nested too deep")
 
@@ -52,17 +52,25 @@ def _checked(value: Any, text: str) -> Record:
     """Refuse what is not an object and strings that are no Unicode text (half of a surrogate pair)."""
     if not isinstance(value, dict):
         return Fault(NOT_AN_OBJECT)
-    if "\\u" in text or not text.isascii():
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError:
-            return Fault(INVALID_JSON, "half of a surrogate pair") if "\\u" in text else Fault(INVALID_UTF8)
+    if ("\\ud" in text or "\\uD" in text) and not _is_unicode(json.dumps(value, ensure_ascii=False)):
+        return Fault(INVALID_JSON, "half of a surrogate pair")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _first_of_equal_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The first of several equal keys counts, as in DuckDB."""
-    return dict(reversed(pairs))
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        record.update(reversed(pairs))
+    return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_first_of_equal_keys)
@@ -76,7 +84,7 @@ class JsonValues:
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = iter(blocks)
-        # Invalid bytes become lone surrogates, which _checked finds in the one value that they spoil.
+        # Invalid bytes become lone surrogates, which are found in the one value that they spoil.
         self._to_text = codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")
         self._text = ""
         self._position = 0
@@ -117,9 +125,9 @@ class JsonValues:
                 return Fault(INVALID_JSON, "a number too long or objects nested too deep")
             else:
                 if end < len(self._text) or self._is_at_end:
-                    record = _checked(value, self._text[self._position : end])
+                    text = self._text[self._position : end]
                     self._move_to(end)
-                    return record
+                    return _checked(value, text) if _is_unicode(text) else Fault(INVALID_UTF8)
             self._read_more()
 
     def _skip_broken_value(self) -> None:

@@ -14,9 +14,9 @@ from textmix.corpus.readers.columns import Column
 from textmix.corpus.readers.csv_check import LONGEST_MEAN_RECORD
 from textmix.corpus.readers.duck import fetch_row, literal_path, stream_rows
 from textmix.corpus.readers.json_records import JsonValues, Record, read_json_lines, value_text
-from textmix.corpus.readers.report import Fault, ReadReport
-from textmix.corpus.readers.source import LONGEST_RECORD, Source, lists_of_lines, split_lines
-from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks
+from textmix.corpus.readers.report import Fault, InputError, ReadReport
+from textmix.corpus.readers.source import HEAD_BYTES, LONGEST_RECORD, Source, lists_of_lines, split_lines
+from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks, note_blurred_lines
 
 Layout = Literal["newline_delimited", "array", "unstructured"]
 
@@ -33,15 +33,16 @@ class JsonTable(Table):
     def __init__(self, source: Source, head: bytes) -> None:
         self.name = source.name
         self._source = source
-        self._is_empty = not head.strip()
         self._layout = _detect_layout(head)
         # Broken lines become NULL, which is counted; for other layouts DuckDB has no such mercy.
         self._objects = _OBJECTS.format(lenient=str(self._layout == "newline_delimited").lower())
         self._parameters = [literal_path(source.path), self._layout, source.compression]
-        self.columns = self._sample_columns(head)
+        sample = self._sample(head)
+        self._is_empty = not sample and len(head) < HEAD_BYTES
+        self.columns = self._sample_columns(sample)
 
     def is_empty(self) -> bool:
-        """Whether the file begins with nothing but white space."""
+        """Whether the file has nothing but white space or an empty array."""
         return self._is_empty
 
     def rows(self, chosen: Sequence[int], report: ReadReport) -> Iterator[Rows]:
@@ -51,13 +52,14 @@ class JsonTable(Table):
         def careful(n_delivered: int) -> Iterator[Rows]:
             return in_chunks(islice(self._careful_rows(keys, report), n_delivered, None))
 
-        if not self._is_clean():
+        n_clean = self._count_if_clean()
+        if n_clean is None:
+            note_blurred_lines(self._source, report)
             return careful(0)
         values = ", ".join("json ->> ?" for _ in keys)
         query = f"SELECT {values} FROM {self._objects}"
-        return fast_then_careful(
-            stream_rows(query, [*(_pointer(key) for key in keys), *self._parameters]), careful
-        )
+        fast = stream_rows(query, [*(_pointer(key) for key in keys), *self._parameters])
+        return fast_then_careful(fast, n_clean, careful, self.name)
 
     def has_hidden_column(self, name: str) -> bool:
         """Search all objects for the key."""
@@ -70,18 +72,18 @@ class JsonTable(Table):
             self.columns.append(Column(name, is_text=False))
         return found
 
-    def _is_clean(self) -> bool:
-        """Whether DuckDB finds as many objects as there are lines (or values) and they are not too long."""
+    def _count_if_clean(self) -> int | None:
+        """The number of objects, if every line (or value) is one and they are not too long for DuckDB."""
         query = f"SELECT count(*), count(*) FILTER (json_type(json) = 'OBJECT') FROM {self._objects}"
         try:
             n_values, n_objects = fetch_row(query, self._parameters)
         except duckdb.Error:
-            return False
+            return None
         if n_values != n_objects:
-            return False
+            return None
         n_lines, n_bytes = self._measure()
         is_complete = self._layout != "newline_delimited" or n_objects == n_lines
-        return is_complete and n_bytes <= LONGEST_MEAN_RECORD * max(int(n_objects), 1)
+        return n_objects if is_complete and n_bytes <= LONGEST_MEAN_RECORD * max(n_objects, 1) else None
 
     def _measure(self) -> tuple[int, int]:
         """The number of lines that are not empty, and of bytes."""
@@ -103,16 +105,22 @@ class JsonTable(Table):
             else:
                 yield tuple([value_text(record.get(key)) for key in keys])
 
-    def _sample_columns(self, head: bytes) -> list[Column]:
+    def _sample(self, head: bytes) -> list[tuple[int, Record]]:
+        is_lines = self._layout == "newline_delimited"
+        records = read_json_lines(split_lines([head])) if is_lines else iter(JsonValues([head]))
+        sample = list(islice(records, SAMPLED_OBJECTS))
+        is_cut = len(head) >= HEAD_BYTES and bool(sample) and isinstance(sample[-1][1], Fault)
+        return sample[:-1] if is_cut else sample
+
+    def _sample_columns(self, sample: list[tuple[int, Record]]) -> list[Column]:
         is_text: dict[str, bool] = {}
-        if self._layout == "newline_delimited":
-            records = read_json_lines(split_lines([head]))
-        else:
-            records = iter(JsonValues([head]))
-        for _, record in islice(records, SAMPLED_OBJECTS):
-            if isinstance(record, dict):
-                for key, value in record.items():
-                    is_text[key] = is_text.get(key, False) or isinstance(value, str)
+        faults = [(number, record) for number, record in sample if isinstance(record, Fault)]
+        if faults and len(faults) == len(sample):
+            number, fault = faults[0]
+            raise InputError(f'"{self.name}" does not start with JSON objects; line {number}: {fault.reason}')
+        for _, record in sample:
+            for key, value in record.items() if isinstance(record, dict) else ():
+                is_text[key] = is_text.get(key, False) or isinstance(value, str)
         return [Column(name, flag) for name, flag in is_text.items()]
 
 
@@ -124,7 +132,8 @@ def _detect_layout(head: bytes) -> Layout:
         _, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return "newline_delimited"
-    return "unstructured" if "\n" in text[:end] else "newline_delimited"
+    has_two_a_line = text[end:].lstrip(" \t").startswith("{")
+    return "unstructured" if "\n" in text[:end] or has_two_a_line else "newline_delimited"
 
 
 def _pointer(key: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -54,19 +53,17 @@ class DocumentReader:
         try:
             inputs = find_inputs(paths, self._spool)
             opened = [_open_table(found, format, text) for found in inputs]
-            self._report = ReadReport(files=[found.name for found in inputs])
+            self._known = ReadReport(files=[found.name for found in inputs])
             self._tables = self._drop_empty(opened)
             self._check_same_kind()
             self._chosen = self._choose_columns(text, [name for name in (id, label) if name is not None])
         except BaseException:
             self.close()
             raise
-        self.report = replace(self._report, notes=list(self._report.notes))
+        self.report = self._new_report()
 
     def __iter__(self) -> Iterator[Batch]:
-        first = self._report
-        report = ReadReport(files=list(first.files), text_column=first.text_column, notes=list(first.notes))
-        self.report = report
+        report = self.report = self._new_report()
         for columns in _in_batches(self._all_rows(report), self._batch_size):
             report.n_rows += len(columns[0])
             yield self._batch(columns)
@@ -85,14 +82,17 @@ class DocumentReader:
         """Remove what was copied from standard input."""
         self._spool.close()
 
+    def _new_report(self) -> ReadReport:
+        known = self._known
+        return ReadReport(files=list(known.files), text_column=known.text_column, notes=list(known.notes))
+
     def _drop_empty(self, tables: list[Table]) -> list[Table]:
         """The tables with rows; some must have any."""
         full = [table for table in tables if not table.is_empty()]
         empty_names = [table.name for table in tables if table.is_empty()]
         if not full:
-            names = ", ".join(f'"{name}"' for name in empty_names[:3])
-            raise InputError(f"{names} {'has' if len(empty_names) == 1 else 'have'} no rows")
-        self._report.notes.extend(f"{name} has no rows." for name in empty_names)
+            raise _no_rows(self._known)
+        self._known.notes.extend(f"{name} has no rows." for name in empty_names)
         return full
 
     def _check_same_kind(self) -> None:
@@ -118,11 +118,11 @@ class DocumentReader:
         if text is None and with_columns:
             text = choose_text_column(with_columns[0].columns, with_columns[0].name)
         names = [*([text] if text is not None else []), *others]
-        chosen = {id(table): [_position(table, name) for name in names] for table in with_columns}
-        if with_columns:
-            first = with_columns[0]
-            self._report.text_column = first.columns[chosen[id(first)][0]].name
-        return [chosen.get(id(table), []) for table in self._tables]
+        chosen = [[_position(table, name) for name in names] if table.has_columns else [] for table in self._tables]
+        for table, positions in zip(self._tables, chosen, strict=True):
+            if positions and self._known.text_column is None:
+                self._known.text_column = table.columns[positions[0]].name
+        return chosen
 
     def _all_rows(self, report: ReadReport) -> Iterator[Rows]:
         for table, chosen in zip(self._tables, self._chosen, strict=True):
@@ -171,8 +171,7 @@ def _open_table(found: InputFile | InputFolder, format: str | None, text: str | 
         if format is not None and format.lower() != "txt":
             pattern = found.path / f"*.{format.lower()}"
             raise InputError(
-                f'"{found.name}" is a folder, of which only .txt files are read; '
-                f'give a pattern such as "{pattern}"'
+                f'"{found.name}" is a folder, of which only .txt files are read; give a pattern such as "{pattern}"'
             )
         return FolderTable(found)
     source = open_source(found)
@@ -199,7 +198,7 @@ def _position(table: Table, name: str) -> int:
 def _no_rows(report: ReadReport) -> InputError:
     names = ", ".join(f'"{name}"' for name in report.files[:3])
     if not report.skipped:
-        return InputError(f"{names} has no rows")
+        return InputError(f"there are no rows in {names}")
     first = report.skipped[0]
     place = f"line {first.line} of {first.file}" if first.line is not None else first.file
     return InputError(f"not one row of {names} can be read; {place}, for example: {first.reason}")

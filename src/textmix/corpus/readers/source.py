@@ -18,7 +18,7 @@ Compression = Literal["none", "gzip", "zstd"]
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 18
-LONGEST_RECORD = 16 << 20
+LONGEST_RECORD = zstd.LONGEST_LINE
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -44,7 +44,7 @@ class Source:
     def head(self) -> bytes:
         """The first bytes, as many as hold a line if one is not too long, without a byte order mark."""
         head = b""
-        with closing(self._blocks(HEAD_BYTES, is_head=True)) as blocks:
+        with closing(self._blocks(HEAD_BYTES)) as blocks:
             for block in blocks:
                 head += block
                 if len(head) >= HEAD_BYTES and (b"\n" in head or len(head) > LONGEST_RECORD):
@@ -54,7 +54,7 @@ class Source:
     def blocks(self) -> Iterator[bytes]:
         """The whole content in blocks of about a megabyte, without a byte order mark."""
         is_first = True
-        for block in self._blocks(BLOCK_BYTES, is_head=False):
+        for block in self._blocks(BLOCK_BYTES):
             yield block.removeprefix(BYTE_ORDER_MARK) if is_first else block
             is_first = False
 
@@ -64,10 +64,9 @@ class Source:
             return self._zstd_content.lines()
         return split_lines(self.blocks(), separator)
 
-    def _blocks(self, size: int, *, is_head: bool) -> Generator[bytes, None, None]:
+    def _blocks(self, size: int) -> Generator[bytes, None, None]:
         if self.compression == "zstd":
-            unchecked = zstd.unchecked_lines(self.path, self.name)
-            yield from _join_lines(unchecked if is_head else self._zstd_content.lines(), size)
+            yield from _join_lines(self._zstd_content.lines(), size)
             return
         try:
             with self._open() as file:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import duckdb
 
 from textmix.corpus.readers.columns import Column
-from textmix.corpus.readers.report import ReadReport
+from textmix.corpus.readers.report import InputError, ReadReport
+from textmix.corpus.readers.source import Source
 
 Row = tuple[str | None, ...]
 Rows = list[Row]
@@ -53,7 +54,9 @@ def in_chunks(rows: Iterable[Row]) -> Iterator[Rows]:
         yield chunk
 
 
-def fast_then_careful(fast: Iterator[Rows], careful: Callable[[int], Iterator[Rows]]) -> Iterator[Rows]:
+def fast_then_careful(
+    fast: Iterator[Rows], n_expected: int, careful: Callable[[int], Iterator[Rows]], name: str
+) -> Iterator[Rows]:
     """The fast rows; should DuckDB fail on the way, the careful ones after those already delivered."""
     n_delivered = 0
     try:
@@ -62,3 +65,17 @@ def fast_then_careful(fast: Iterator[Rows], careful: Callable[[int], Iterator[Ro
             yield rows
     except duckdb.Error:
         yield from careful(n_delivered)
+        return
+    if n_delivered != n_expected:
+        raise InputError(f"{name} holds {n_expected:,} rows but {n_delivered:,} were read; please report this")
+
+
+def note_blurred_lines(source: Source, report: ReadReport) -> None:
+    """Say that a Zstandard file with mixed line endings cannot be read to the letter."""
+    if source.has_blurred_lines:
+        report.notes.append(f"{source.name} mixes line endings: line numbers and line ends in texts are not exact.")
+
+
+def blurred_lines(name: str) -> InputError:
+    """The error for a Zstandard file whose lines cannot be told apart for certain."""
+    return InputError(f'"{name}" mixes line endings; unpack it first (zstd -d) and read the unpacked file')

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from textmix.corpus.readers.columns import Column
 from textmix.corpus.readers.csv_dialect import line_separator
-from textmix.corpus.readers.csv_table import blurred_lines
 from textmix.corpus.readers.identify import describe_binary
 from textmix.corpus.readers.inputs import InputFolder
 from textmix.corpus.readers.report import INVALID_UTF8, NOT_TEXT, TOO_LONG, Fault, ReadReport
 from textmix.corpus.readers.source import BYTE_ORDER_MARK, HEAD_BYTES, LONGEST_RECORD, Source, unreadable
-from textmix.corpus.readers.table import Row, Rows, Table, in_chunks
+from textmix.corpus.readers.table import Row, Rows, Table, blurred_lines, in_chunks
 
 
 class LinesTable(Table):

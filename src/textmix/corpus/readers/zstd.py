@@ -106,7 +106,7 @@ class ZstdContent:
     def unpacked_lines(self) -> Iterator[bytes | None]:
         """Every run of bytes that a 0x0D or a 0x0A ends, without it."""
         number = 1
-        for line in unchecked_lines(self.path, self.name):
+        for line in self._accepted_lines():
             while number in self.rejected:
                 yield self.rejected[number]
                 number += 1
@@ -116,18 +116,16 @@ class ZstdContent:
             yield self.rejected[number]
             number += 1
 
-
-def unchecked_lines(path: Path, name: str) -> Iterator[bytes]:
-    """The lines that are UTF-8 and not too long."""
-    query = _query("line", strict=False, rejects="ignore_errors = true")
-    try:
-        with connect() as connection:
-            cursor = connection.execute(query, [literal_path(path)])
-            while lines := cursor.fetchmany(LINES_PER_FETCH):
-                for (line,) in lines:
-                    yield (line or "").encode("utf-8")
-    except duckdb.Error as error:
-        raise _damaged(name) from error
+    def _accepted_lines(self) -> Iterator[bytes]:
+        query = _query("line", strict=False, rejects="ignore_errors = true")
+        try:
+            with connect() as connection:
+                cursor = connection.execute(query, [literal_path(self.path)])
+                while lines := cursor.fetchmany(LINES_PER_FETCH):
+                    for (line,) in lines:
+                        yield (line or "").encode("utf-8")
+        except duckdb.Error as error:
+            raise _damaged(self.name) from error
 
 
 def examine(path: Path, name: str) -> ZstdContent:

@@ -1,0 +1,51 @@
+# Two commands do everything on a machine with Python 3.11 or later: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.PHONY: demo test lint bench faults lock clean
+
+demo: $(VENV)/installed
+	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic
+
+test: $(VENV)/installed-dev lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# All planted faults; `make test` tries two of them.
+faults: $(VENV)/installed-dev
+	$(BIN)/python tests/kernels/faults.py
+
+bench: $(VENV)/installed-bench
+	cd benchmarks && for script in speed scaling quality outliers tokens cold_start; do ../$(BIN)/python $$script.py || exit 1; done
+
+# Versions for development, written anew from what pyproject.toml allows.
+lock:
+	rm -rf .lock && $(PYTHON) -m venv .lock
+	.lock/bin/python -m pip install --quiet --upgrade pip
+	.lock/bin/python -m pip install --quiet '.[dev,bench]'
+	.lock/bin/python -m pip freeze --exclude textmix > constraints.txt
+	rm -rf .lock
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "textmix needs Python 3.11 or later: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache build dist

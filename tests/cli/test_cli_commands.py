@@ -1,0 +1,221 @@
+"""The commands in this process: options, messages, output."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from textmix.cli import main
+from textmix.cli.console import one_line, plural
+from textmix.inference.collapsed_gibbs import GibbsState
+
+TEXTS = ["refund money", "money refund bank", "refund bank money", "login password", "password login reset"] * 4
+
+
+@pytest.fixture
+def program(capsys, monkeypatch):
+    """Run the program with arguments: exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["textmix", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main.run()
+        printed = capsys.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    path = tmp_path / "table.csv"
+    rows = [f"{number},{text},{text.split()[0]}" for number, text in enumerate(TEXTS)]
+    path.write_text("\n".join(["key,text,topic", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def saved(program, table, tmp_path) -> Path:
+    folder = tmp_path / "run"
+    code, _, error = program("cluster", table, "--id", "key", "--out", folder, "--quiet")
+    assert (code, error) == (0, "")
+    return folder
+
+
+def test_version_and_help(program):
+    assert program("--version")[1].startswith("textmix ")
+    code, shown, _ = program("--help")
+    assert code == 0
+    assert all(name in shown for name in ("cluster", "assign", "evaluate", "tickets.csv --out run"))
+    assert "--outlier-size" in program("cluster", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cluster"], "Missing argument"),
+        (["clutser", "x.csv"], "No such command"),
+        (["cluster", "TABLE", "--frob"], "No such option: --frob"),
+        (["cluster", "TABLE", "--clusters", "many"], "Invalid value for '--clusters'"),
+        (["cluster", "TABLE", "--clusters", "0"], "Invalid value for '--clusters'"),
+        (["cluster", "TABLE", "--min-df", "many"], "'many' is neither a number of texts"),
+        (["cluster", "TABLE", "--beta", "-1"], "'beta' parameter"),
+        (["cluster", "TABLE", "--model", "dirichlet-process", "--clusters", "3"], "has no setting n_clusters"),
+        (["cluster", "TABLE", "--language", "klingon"], "unknown language"),
+        (["cluster", "TABLE", "--stop-words", "nowhere.txt"], 'cannot read "nowhere.txt"'),
+        (["cluster", "nowhere.csv"], 'no such file: "nowhere.csv"'),
+        (["cluster", "TABLE", "--text", "txet"], 'no column "txet"'),
+        (["cluster", "EMPTY"], "has no rows"),
+        (["cluster", "TABLE", "--out", "TABLE"], "is a file"),
+        (["cluster", "TABLE", "--out", "FOLDER"], "holds other files"),
+        (["assign", "nowhere", "TABLE"], 'there is no folder "nowhere"'),
+        (["assign", "FOLDER", "TABLE"], "is no textmix run"),
+        (["evaluate", "FOLDER"], "is no textmix run"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(program, table, tmp_path, arguments, message):
+    (tmp_path / "empty.csv").write_text("")
+    names = {"TABLE": table, "EMPTY": tmp_path / "empty.csv", "FOLDER": tmp_path}
+    code, shown, error = program(*(names.get(argument, argument) for argument in arguments))
+    assert code == 2
+    assert shown == ""
+    assert error.startswith("textmix: ")
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_texts_without_words_are_one_line(program, tmp_path):
+    path = tmp_path / "stop.txt"
+    path.write_text("the\nof and\n")
+    code, _, error = program("cluster", path, "--language", "en")
+    assert code == 2
+    assert error == "textmix: none of the 2 texts has any words to cluster by, once stop words are left out\n"
+
+
+def test_options_reach_the_run(program, table, tmp_path):
+    (tmp_path / "stop.txt").write_text("bank\nreset\n")
+    options = ["--clusters", 7, "--alpha", 0.2, "--beta", 0.3, "--sweeps", 20, "--seed", 9, "--outlier-size", 2]
+    words = ["--language", "none", "--stop-words", tmp_path / "stop.txt", "--min-df", 2, "--max-df", 0.9]
+    code, _, error = program("cluster", table, *options, *words, "--out", tmp_path / "run")
+    assert code == 0, error
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    expected = {"n_clusters": 7, "alpha": 0.2, "beta": 0.3, "n_sweeps": 20, "random_state": 9, "outlier_size": 2}
+    assert expected.items() <= info["settings"]["parameters"].items()
+    tokenizer = info["settings"]["tokenizer"]
+    assert tokenizer["stop_words"] == ["bank", "reset"]
+    assert (tokenizer["language"], tokenizer["stem"]) == (None, False)
+    assert (tokenizer["min_document_frequency"], tokenizer["max_document_frequency"]) == (2, 0.9)
+    assert info["input"]["n_rows"] == 20
+    assert info["input"]["columns"]["text"] == "text"
+
+
+def test_the_dirichlet_process_takes_an_alpha_by_the_number_of_texts(program, table, tmp_path):
+    options = ["--model", "dirichlet-process", "--alpha", "0.2n", "--out", tmp_path / "run"]
+    code, _, error = program("cluster", table, *options)
+    assert code == 0, error
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert info["settings"]["parameters"]["alpha"] == "0.2n"
+    assert info["settings"]["model"] == "DirichletProcessMixture"
+
+
+def test_force_overwrites_an_earlier_run(program, table, saved):
+    assert program("cluster", table, "--out", saved)[0] == 2
+    code, _, error = program("cluster", table, "--out", saved, "--force", "--seed", 8)
+    assert code == 0, error
+    assert json.loads((saved / "run.json").read_text())["seed"] == 8
+
+
+def test_top_limits_the_table_and_the_rest_is_counted(program, table):
+    _, all_shown, _ = program("cluster", table)
+    _, one_shown, _ = program("cluster", table, "--top", 1)
+    n_clusters = int(next(line for line in all_shown.splitlines() if line.endswith(" clusters:")).split()[0])
+    noun = "more cluster" if n_clusters == 2 else "more clusters"
+    assert f"… and {n_clusters - 1} {noun}" in one_shown
+    assert "more cluster" not in all_shown
+
+
+def test_texts_are_shown_without_control_characters(program, tmp_path):
+    path = tmp_path / "odd.jsonl"
+    lines = [json.dumps({"text": text}) for text in ("[red]apple\x1b[31m pear", "apple pear", "apple pear [/x]")]
+    path.write_text("\n".join(lines))
+    code, shown, error = program("cluster", path)
+    assert code == 0, error
+    assert "\x1b" not in shown
+    assert one_line("a\x1b[31m\n b") == "a\ufffd[31m b"
+
+
+def test_scores_are_shown_if_there_are_labels(program, table):
+    _, shown, _ = program("cluster", table, "--label", "topic")
+    assert 'Compared with column "topic": 20 texts, 4 labels' in shown
+    assert "NMI (geometric)" in shown
+
+
+def test_an_interrupted_sampler_shows_what_it_has(program, table, monkeypatch):
+    pass_over, calls = GibbsState.pass_over, []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return pass_over(self, *arguments, **options)
+
+    monkeypatch.setattr(GibbsState, "pass_over", interrupted)
+    code, shown, error = program("cluster", table)
+    assert code == 0
+    assert error == "textmix: sampling interrupted in sweep 3 of 100: this is what had been reached\n"
+    assert "Read 20 texts" in shown
+
+
+def test_evaluate_matches_rows_by_order_or_by_id(program, table, saved, tmp_path):
+    by_order = program("evaluate", saved, table, "--label", "topic")[1]
+    lines = table.read_text().splitlines()
+    shuffled = tmp_path / "shuffled.csv"
+    shuffled.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    by_id = program("evaluate", saved, shuffled, "--label", "topic", "--id", "key")[1]
+    assert by_order.splitlines()[1:] == by_id.splitlines()[1:]
+    assert by_order.splitlines()[1:] != program("evaluate", saved, shuffled, "--label", "topic")[1].splitlines()[1:]
+
+
+def test_evaluate_leaves_out_rows_that_the_file_lacks(program, table, saved, tmp_path):
+    part = tmp_path / "part.csv"
+    part.write_text("\n".join(table.read_text().splitlines()[:11]) + "\n")
+    shown = program("evaluate", saved, part, "--label", "topic", "--id", "key")[1]
+    assert "10 texts" in shown
+    assert "Left out: 10 texts without a label." in shown
+
+
+def test_evaluate_explains_what_it_needs(program, table, saved, tmp_path):
+    part = tmp_path / "part.csv"
+    part.write_text("key,topic\n1,refund\n1,login\n")
+    assert "kept no labels" in program("evaluate", saved)[2]
+    assert "say with --label" in program("evaluate", saved, table)[2]
+    assert "the file has 2 rows, the run 20 texts" in program("evaluate", saved, part, "--label", "topic")[2]
+    assert "more than once" in program("evaluate", saved, part, "--label", "topic", "--id", "key")[2]
+    part.write_text("key,topic\nx,refund\ny,login\n")
+    other_ids = program("evaluate", saved, part, "--label", "topic", "--id", "key")[2]
+    assert "no id of the file is in the run" in other_ids
+
+
+def test_evaluate_refuses_another_column_than_the_one_kept(program, table, tmp_path):
+    program("cluster", table, "--label", "topic", "--out", tmp_path / "run")
+    assert program("evaluate", tmp_path / "run")[0] == 0
+    code, _, error = program("evaluate", tmp_path / "run", "--label", "key")
+    assert code == 2
+    assert 'kept the labels of column "topic", not of "key"' in error
+
+
+def test_assign_writes_whole_files_to_folders_that_exist(program, table, saved, tmp_path):
+    code, shown, _ = program("assign", saved, table, "--out", tmp_path / "new.csv")
+    assert (code, shown) == (0, "")
+    with open(tmp_path / "new.csv", newline="") as file:
+        assert list(next(csv.reader(file))) == ["row", "cluster", "words", "probability", "new", "text"]
+    assert not list(tmp_path.glob(".*.tmp"))
+    assert "is a folder" in program("assign", saved, table, "--out", tmp_path)[2]
+    assert "there is no folder" in program("assign", saved, table, "--out", tmp_path / "no" / "new.csv")[2]
+
+
+def test_numbers_are_said_in_words_people_use():
+    assert [plural(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]

@@ -1,0 +1,249 @@
+"""The facade: textmix.cluster, TextClusterer, Clustering."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+
+import textmix
+from textmix.clustering import TextClusterer, default_n_clusters
+
+TOPICS = {
+    "refund": ["refund money back", "want refund money", "money refund account bank", "bank refund money"],
+    "login": ["password login page", "login password reset", "reset password login", "login page password"],
+    "parcel": ["parcel late courier", "courier lost parcel", "late parcel courier van", "parcel courier late"],
+}
+TEXTS = [text for texts in TOPICS.values() for text in texts] * 3
+LABELS = [topic for topic, texts in TOPICS.items() for _ in texts] * 3
+
+
+@pytest.fixture(scope="module")
+def clustering() -> textmix.Clustering:
+    return textmix.cluster([*TEXTS, "", "zebra giraffe"], language=None)
+
+
+def test_clear_topics_are_told_apart(clustering):
+    for topic in TOPICS:
+        found = {int(label) for label, known in zip(clustering.labels, LABELS, strict=False) if known == topic}
+        assert len(found) == 1, topic
+    assert len(set(clustering.labels[:36].tolist())) == 3
+
+
+def test_a_text_without_words_has_label_minus_one_and_is_counted(clustering):
+    assert clustering.labels[36] == -1
+    assert clustering.n_without_words == 1
+    assert np.isnan(clustering.probabilities[36]).all()
+    assert "1 without words" in repr(clustering)
+
+
+def test_a_text_alone_in_its_cluster_is_an_outlier(clustering):
+    assert np.flatnonzero(clustering.outliers).tolist() == [37]
+    assert np.nanargmax(clustering.outlier_scores) == 37
+
+
+def test_clusters_have_size_share_words_and_examples(clustering):
+    assert [cluster.index for cluster in clustering.clusters] == list(range(clustering.n_clusters))
+    assert sum(cluster.size for cluster in clustering.clusters) == 37
+    assert sum(cluster.share for cluster in clustering.clusters) == pytest.approx(1.0)
+    for cluster in clustering.clusters:
+        assert cluster.examples == [clustering.texts[document] for document in cluster.documents]
+        assert len(set(cluster.examples)) == len(cluster.examples)
+        assert set(clustering.labels[cluster.documents].tolist()) == {cluster.index}
+    own = clustering.clusters[int(clustering.labels[0])]
+    assert {word for word, _ in own.words[:2]} == {"refund", "money"}
+
+
+def test_probabilities_have_a_column_for_a_new_cluster_and_add_up_to_one(clustering):
+    probabilities = np.delete(clustering.probabilities, 36, axis=0)
+    assert clustering.probabilities.shape == (38, clustering.n_clusters + 1)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_the_probability_in_tables_is_that_of_the_own_cluster(clustering):
+    used = clustering.labels >= 0
+    own = clustering.probabilities[used, clustering.labels[used]]
+    np.testing.assert_array_equal(clustering._scores.probabilities[used], own)
+    np.testing.assert_array_equal(clustering.outlier_scores, clustering.estimator.outlier_scores_)
+
+
+def test_new_texts_join_the_cluster_of_their_topic(clustering):
+    found = clustering.assign(["refund of money", "courier parcel", "", "unheard words"])
+    assert found.labels[0] == clustering.labels[0]
+    assert found.labels[1] == clustering.labels[8]
+    assert found.labels[2:].tolist() == [-1, -1]
+    assert np.isnan(found.probabilities[2:]).all()
+    assert not found.is_new[2:].any()
+    np.testing.assert_array_equal(clustering.predict(["refund of money"]), found.labels[:1])
+
+
+def test_a_new_text_of_words_that_never_stood_together_would_rather_be_a_cluster_of_its_own(clustering):
+    found = clustering.assign(["refund login parcel bank courier page money reset late", "refund money"])
+    assert found.is_new.tolist() == [True, False]
+    assert found.labels[0] >= 0
+
+
+def test_assigning_in_blocks_gives_what_the_estimator_gives(clustering, monkeypatch):
+    monkeypatch.setattr("textmix.results.assignments.BLOCK_CELLS", 1)
+    texts = [*TEXTS, "refund login parcel bank courier page money reset late", ""]
+    found = clustering.assign(texts)
+    expected = clustering.estimator.predict_proba(clustering.corpus.count(texts))
+    np.testing.assert_array_equal(found.labels, clustering.estimator.predict(clustering.corpus.count(texts)))
+    np.testing.assert_array_equal(found.probabilities[:-1], expected[:-1, :-1].max(axis=1))
+    np.testing.assert_array_equal(found.is_new, expected[:, -1] > np.nan_to_num(expected[:, :-1]).max(axis=1))
+
+
+def test_assigning_no_texts_gives_nothing(clustering):
+    assert clustering.assign([]).labels.size == 0
+
+
+def test_the_frame_has_a_row_a_text(clustering):
+    frame = clustering.to_frame()
+    columns = ["document", "cluster", "probability", "outlier", "outlier_score", "text"]
+    assert list(frame.columns) == columns
+    assert frame["text"].tolist() == list(clustering.texts)
+    assert frame["cluster"].tolist() == clustering.labels.tolist()
+
+
+def test_ids_and_labels_stand_in_the_frame():
+    frame = textmix.cluster(TEXTS, ids=range(36), labels=LABELS).to_frame()
+    assert list(frame.columns[:3]) == ["document", "id", "label"]
+    assert frame["id"].tolist() == [str(number) for number in range(36)]
+    assert frame["label"].tolist() == LABELS
+
+
+def test_without_pandas_the_frame_says_what_to_install(clustering, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        clustering.to_frame()
+
+
+def test_the_same_seed_gives_the_same_clusters_and_the_global_state_stays():
+    before = np.random.get_state()[1].copy()
+    first, second = textmix.cluster(TEXTS, 3), textmix.cluster(TEXTS, 3)
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.trace["log_joint"], second.trace["log_joint"])
+    np.testing.assert_array_equal(before, np.random.get_state()[1])
+
+
+@pytest.mark.parametrize("n_texts", [1, 2, 3])
+def test_a_few_texts_can_be_clustered(n_texts):
+    clustering = textmix.cluster(TEXTS[:n_texts])
+    assert clustering.labels.shape == (n_texts,)
+    assert clustering.labels.min() == 0
+    assert len(clustering.clusters) == clustering.n_clusters
+    assert repr(clustering)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], "there are no texts"),
+        (["", "  ", None], "none of the 3 texts has any words"),
+        (["the"], "the text does not have any words"),
+        ("one text", "texts is a single str"),
+        ({"a": "b"}, "not dict"),
+        (7, "not int"),
+        (["a text", 7], "position 1 is int"),
+    ],
+)
+def test_texts_that_cannot_be_clustered_give_one_clear_sentence(texts, message):
+    with pytest.raises(ValueError, match=message):
+        textmix.cluster(texts, language="english")
+
+
+def test_missing_texts_are_empty_texts():
+    clustering = textmix.cluster([*TEXTS, None, float("nan")])
+    assert clustering.labels[-2:].tolist() == [-1, -1]
+    assert clustering.texts[-2:] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "kmeans"}, "model must be one of dirichlet-multinomial, dirichlet-process"),
+        ({"model": 3}, "model must be one of"),
+        ({"model": "dirichlet-process", "n_clusters": 3}, "has no setting n_clusters"),
+        ({"model": textmix.DirichletProcessMixture(), "beta": 0.1}, "give it to the model itself"),
+        ({"tokenizer": textmix.Tokenizer(), "stem": True}, "not both \\(stem\\)"),
+        ({"beta": -1.0}, "'beta' parameter"),
+        ({"language": "klingon"}, "unknown language 'klingon'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_texts_are_read(settings, message):
+    def unread():
+        raise AssertionError("a text was read")
+        yield ""
+
+    with pytest.raises(ValueError, match=message):
+        textmix.cluster(unread(), **settings)
+
+
+def test_an_unknown_setting_is_refused():
+    with pytest.raises(TypeError, match="n_cluster"):
+        textmix.cluster(TEXTS, n_cluster=3)
+
+
+def test_the_upper_number_of_clusters_grows_with_the_texts_to_500():
+    assert [default_n_clusters(n) for n in (0, 1, 20, 500, 10_000)] == [1, 1, 20, 500, 500]
+    assert TextClusterer().fit([*TEXTS, ""]).model_.n_clusters == 36
+
+
+def test_the_clusterer_is_a_scikit_learn_estimator():
+    clusterer = TextClusterer("dirichlet-process", alpha=1.0, random_state=5, language=None)
+    copy = clone(clusterer)
+    assert copy.get_params() == clusterer.get_params()
+    labels = copy.fit_predict(TEXTS)
+    np.testing.assert_array_equal(labels, copy.labels_)
+    np.testing.assert_array_equal(copy.predict(TEXTS[:5]), copy.clustering_.predict(TEXTS[:5]))
+    assert copy.predict_proba(TEXTS[:5]).shape == (5, copy.n_clusters_ + 1)
+    with pytest.raises(ValueError, match="not fitted"):
+        clone(copy).predict(TEXTS)
+
+
+def test_an_estimator_is_copied_and_gets_the_seed_if_it_has_none():
+    model = textmix.DirichletMultinomialMixture(10)
+    clusterer = TextClusterer(model, random_state=4).fit(TEXTS)
+    assert not hasattr(model, "labels_")
+    assert clusterer.model_.random_state == 4
+    seeded = TextClusterer(textmix.DirichletMultinomialMixture(10, random_state=9), random_state=4)
+    assert seeded.fit(TEXTS).model_.random_state == 9
+
+
+def test_any_clusterer_can_stand_behind_it_but_is_not_saved(tmp_path):
+    clustering = textmix.cluster([*TEXTS, ""], model=KMeans(3, n_init=3))
+    assert clustering.n_clusters == 3
+    assert clustering.labels[-1] == -1
+    assert sorted(cluster.size for cluster in clustering.clusters) == [12, 12, 12]
+    np.testing.assert_array_equal(clustering.predict(["refund money", ""]), [clustering.labels[0], -1])
+    assert not clustering.outliers.any()
+    with pytest.raises(AttributeError, match="KMeans has no probabilities_"):
+        _ = clustering.probabilities
+    with pytest.raises(ValueError, match="by KMeans cannot be saved"):
+        clustering.save(tmp_path / "run")
+
+
+def test_a_tokenizer_of_the_users_own_splits_texts():
+    clustering = textmix.cluster(["A-b-c", "a-B"], tokenizer=lambda text: text.split("-"), min_word_length=1)
+    assert clustering.corpus.vocabulary == ["a", "b", "c"]
+    assert clustering.corpus.counts.toarray().tolist() == [[1, 1, 1], [1, 1, 0]]
+
+
+def test_importing_textmix_imports_nothing_heavy():
+    code = (
+        "import sys, textmix; dir(textmix); textmix.__version__; import textmix.cli.main; "
+        "print([name for name in ('numba', 'sklearn', 'scipy', 'duckdb', 'numpy') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in textmix.__all__:
+        assert getattr(textmix, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'clusters'"):
+        _ = textmix.clusters
