@@ -41,7 +41,7 @@ def nanoseconds_a_pair(counts: scipy.sparse.csr_array, n_clusters: int) -> tuple
         clusters_of_word[:n_rows] = np.count_nonzero(state.clusters.rows, axis=1)
         pairs += int(frequencies @ clusters_of_word)
         started = time.perf_counter()
-        state.pass_over(generator(0, sweep), lambda _: None)
+        state.sample(generator(0, sweep), lambda _: None)
         spent += time.perf_counter() - started
     return 1e9 * spent / pairs, pairs / (N_SWEEPS * counts.shape[0])
 

@@ -68,7 +68,7 @@ def test_version_and_help(program):
         (["cluster", "TABLE", "--stop-words", "nowhere.txt"], 'cannot read "nowhere.txt"'),
         (["cluster", "nowhere.csv"], 'no such file: "nowhere.csv"'),
         (["cluster", "TABLE", "--text", "txet"], 'no column "txet"'),
-        (["cluster", "EMPTY"], "has no rows"),
+        (["cluster", "EMPTY"], "no rows"),
         (["cluster", "TABLE", "--out", "TABLE"], "is a file"),
         (["cluster", "TABLE", "--out", "FOLDER"], "holds other files"),
         (["assign", "nowhere", "TABLE"], 'there is no folder "nowhere"'),
@@ -154,7 +154,7 @@ def test_scores_are_shown_if_there_are_labels(program, table):
 
 
 def test_an_interrupted_sampler_shows_what_it_has(program, table, monkeypatch):
-    pass_over, calls = GibbsState.pass_over, []
+    pass_over, calls = GibbsState.sample, []
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
@@ -162,7 +162,7 @@ def test_an_interrupted_sampler_shows_what_it_has(program, table, monkeypatch):
             raise KeyboardInterrupt
         return pass_over(self, *arguments, **options)
 
-    monkeypatch.setattr(GibbsState, "pass_over", interrupted)
+    monkeypatch.setattr(GibbsState, "sample", interrupted)
     code, shown, error = program("cluster", table)
     assert code == 0
     assert error == "textmix: sampling interrupted in sweep 3 of 100: this is what had been reached\n"

@@ -169,9 +169,7 @@ class TestDocumentFrequencies:
         assert "red" in Corpus.from_texts(texts, min_document_frequency=0.07).vocabulary
 
     def test_that_leave_nothing_are_refused(self):
-        with pytest.raises(
-            ValueError, match=r"min_document_frequency=5 .* leave no word.* most frequent in 4"
-        ):
+        with pytest.raises(ValueError, match=r"min_document_frequency=5 .* leave no word.* most frequent in 4"):
             Corpus.from_texts(self.TEXTS, min_document_frequency=5)
 
     def test_of_texts_without_words_are_no_error(self):
@@ -316,9 +314,7 @@ class TestFromCounts:
         assert corpus.tokenizer is None
 
     def test_leaves_the_matrix_as_it_is(self):
-        matrix = sparse.csr_array(
-            (np.array([1, 0, 2]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 2)
-        )
+        matrix = sparse.csr_array((np.array([1, 0, 2]), np.array([1, 0, 0]), np.array([0, 2, 3])), shape=(2, 2))
         corpus = Corpus.from_counts(matrix)
         assert corpus.counts.nnz == 2
         assert matrix.data.tolist() == [1, 0, 2]
@@ -385,9 +381,7 @@ class TestSaving:
     def test_and_loading_give_the_same_corpus(self, tmp_path):
         settings = {"language": "english", "stop_words": ("red",), "min_document_frequency": 0.1}
         for corpus in (
-            Corpus.from_texts(
-                ["red blue", "手机 café", ""], ids=["a", "b", "c"], labels=[1, 2, 3], **settings
-            ),
+            Corpus.from_texts(["red blue", "手机 café", ""], ids=["a", "b", "c"], labels=[1, 2, 3], **settings),
             Corpus.from_texts([]),
             Corpus.from_counts([[0.5, 1], [0, 0]]),
         ):

@@ -105,9 +105,7 @@ class TestWords:
     def test_of_scripts_without_spaces_have_no_minimum_length(self):
         assert words("猫 a ab", min_word_length=2) == ["猫", "ab"]
 
-    @pytest.mark.parametrize(
-        "invisible", ["\u00ad", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200e", "\ufe0f"]
-    )
+    @pytest.mark.parametrize("invisible", ["\u00ad", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200e", "\ufe0f"])
     def test_are_not_split_by_invisible_characters(self, invisible):
         assert words(f"kern{invisible}kraft kernkraft") == ["kernkraft"]
 
@@ -251,9 +249,7 @@ class TestBatches:
         rng = np.random.default_rng(2)
         texts = [" ".join(f"w{word}" for word in rng.zipf(1.5, size=6) if word < 500) for _ in range(2_000)]
         vocabulary, expected = reference.count(texts, least=3, most=1_000)
-        corpus = Corpus.from_texts(
-            texts, language=None, min_document_frequency=3, max_document_frequency=1_000
-        )
+        corpus = Corpus.from_texts(texts, language=None, min_document_frequency=3, max_document_frequency=1_000)
         assert corpus.vocabulary == vocabulary
         assert counters(corpus) == expected
 
@@ -334,9 +330,7 @@ class TestStemming:
 
 class TestOwnTokenizer:
     def test_replaces_splitting(self):
-        corpus = Corpus.from_texts(
-            ["New-York, new-york", "A b"], tokenizer=lambda text: text.split(), language=None
-        )
+        corpus = Corpus.from_texts(["New-York, new-york", "A b"], tokenizer=lambda text: text.split(), language=None)
         assert corpus.vocabulary == ["new-york,", "new-york"]
         assert corpus.counts.toarray().tolist() == [[1, 1], [0, 0]]
 
@@ -346,9 +340,7 @@ class TestOwnTokenizer:
         assert seen == ["Ein Text"]
 
     def test_words_are_selected_as_others_are(self):
-        corpus = Corpus.from_texts(
-            ["Don't DON'T stop me now cafe\u0301 x"], tokenizer=str.split, language="english"
-        )
+        corpus = Corpus.from_texts(["Don't DON'T stop me now cafe\u0301 x"], tokenizer=str.split, language="english")
         assert corpus.vocabulary == ["stop", "café"]
 
     def test_stop_words_may_be_whole(self):
@@ -393,18 +385,14 @@ def _count_and_remap(texts, python=False):
     def run(kernel, *arguments):
         return (kernel.py_func if python else kernel)(*arguments)
 
-    codes = np.frombuffer(
-        bytearray("".join(text + "\0" for text in texts).encode("utf-32-le", "surrogatepass")), "<u4"
-    )
+    codes = np.frombuffer(bytearray("".join(text + "\0" for text in texts).encode("utf-32-le", "surrogatepass")), "<u4")
     codes = codes[: run(tokenize.drop_ignored, codes, character_classes())]
     table, rows = _empty_table(1024), _empty_rows(codes.size, codes.size)
     progress = run(
         tokenize.count_words, codes, character_classes(), table, rows, tokenize.Progress(0, 0, 0, 0, 0), 0, 40
     )
     n_entries, n_words = progress.n_entries, progress.n_words
-    rows = tokenize.Rows(
-        rows.words[:n_entries], rows.counts[:n_entries], rows.row_ends[: progress.n_documents]
-    )
+    rows = tokenize.Rows(rows.words[:n_entries], rows.counts[:n_entries], rows.row_ends[: progress.n_documents])
     counted = [array.copy() for array in rows]
     refilled = table._replace(slots=np.zeros_like(table.slots))
     run(tokenize.fill_slots, refilled, n_words)

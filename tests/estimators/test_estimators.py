@@ -456,7 +456,7 @@ def test_an_interrupt_returns_what_there_is(estimator, monkeypatch):
     from textmix.inference import collapsed_gibbs
 
     X, _ = two_topics()
-    whole_pass = collapsed_gibbs.GibbsState.pass_over
+    whole_pass = collapsed_gibbs.GibbsState.sample
     calls = []
 
     def interrupted_pass(self, *arguments, **settings):
@@ -465,7 +465,7 @@ def test_an_interrupt_returns_what_there_is(estimator, monkeypatch):
             raise KeyboardInterrupt
         return whole_pass(self, *arguments, **settings)
 
-    monkeypatch.setattr(collapsed_gibbs.GibbsState, "pass_over", interrupted_pass)
+    monkeypatch.setattr(collapsed_gibbs.GibbsState, "sample", interrupted_pass)
     with pytest.warns(UserWarning, match="interrupted in sweep 3"):
         model = clone(estimator).fit(X)
     assert model.n_iter_ == 2

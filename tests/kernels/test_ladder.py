@@ -39,6 +39,7 @@ from textmix.kernels.statistics import compact_labels
 
 # Without compilation the same ladder runs in Python, on fewer draws: that is how broken copies are tried.
 INTERPRETED = bool(numba.config.DISABLE_JIT)
+NO_TWINS = np.empty(0, np.int32)
 every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
 every_arithmetic = pytest.mark.parametrize("arithmetic", ARITHMETICS)
@@ -109,7 +110,7 @@ def test_the_conditional_is_right_after_many_moves(prior, sampler):
     state = build_state(corpus, random_labels(corpus, prior, 0), prior, sampler, "plain")
     rng = np.random.default_rng(0)
     for _ in range(3 if INTERPRETED else 200):
-        state.pass_over(rng, lambda _: None)
+        state.sample(rng, lambda _: None)
     labels = state.labels.astype(int)
     for document in np.flatnonzero(labels >= 0):
         expected = reference.conditional(corpus.counts, labels, document, corpus.beta, prior)
@@ -155,9 +156,8 @@ def test_greedy_passes_are_the_reference_s(name, prior, sampler, arithmetic):
     start = random_labels(corpus, prior, 1)
     state = build_state(corpus, start, prior, sampler, arithmetic)
     expected = reference.polish(corpus.counts, state.labels.astype(int), corpus.beta, prior)
-    rng = np.random.default_rng(0)
     for _ in range(100):
-        moved = state.pass_over(rng, lambda _: None, greedy=True)
+        moved = state.improve(NO_TWINS, lambda _: None)
         if arithmetic == "log":
             force_log_space(state)
         if moved == 0:
@@ -221,8 +221,9 @@ def test_statistics_equal_a_recount_after_any_moves(
     corpus = random_corpus(seed, n_documents, n_words, mean_length, beta)
     state = build_state(corpus, random_labels(corpus, prior, seed), prior, sampler, "plain")
     rng = np.random.default_rng(seed)
+    moves = {False: lambda: state.sample(rng, lambda _: None), True: lambda: state.improve(NO_TWINS, lambda _: None)}
     for greedy in passes:
-        state.pass_over(rng, lambda _: None, greedy=greedy)
+        moves[greedy]()
         assert_statistics_equal_a_recount(state)
 
 
@@ -263,7 +264,7 @@ def test_draws_match_the_enumerated_posterior(name, prior, sampler, arithmetic):
     seen: Counter = Counter()
     for _ in range(n_draws):
         for _ in range(thin):
-            state.pass_over(rng, lambda _: None)
+            state.sample(rng, lambda _: None)
             if arithmetic == "log":
                 force_log_space(state)
         seen[reference.canonical(state.labels[has_words])] += 1

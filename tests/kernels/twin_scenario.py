@@ -38,7 +38,10 @@ def outcomes() -> dict[str, dict[str, list]]:
                     rng = np.random.default_rng(3)
                     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
                     for greedy in (False, False, False, True):
-                        state.pass_over(rng, lambda _: None, greedy=greedy, twins=count_twins(counts))
+                        if greedy:
+                            state.improve(count_twins(counts), lambda _: None)
+                        else:
+                            state.sample(rng, lambda _: None)
                         result["labels"].append(state.labels.tolist())
                         result["exact"].append([value.hex() for value in state.table.bases.ravel().tolist()])
                         result["numbers"].append(state.log_joint())

@@ -31,6 +31,12 @@ def test_texts_survive_in_both_formats(tmp_path):
     assert [text for (text,) in read_parquet(tmp_path / "t.parquet", ["text"])] == TEXTS
 
 
+def test_tables_can_be_written_one_after_the_other(tmp_path):
+    for number in range(3):
+        save_parquet(tmp_path / f"{number}.parquet", columns(TEXTS[: number + 1]))
+    assert [len(read_parquet(tmp_path / f"{number}.parquet", ["row"])) for number in range(3)] == [1, 2, 3]
+
+
 def test_more_rows_than_a_chunk_keep_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr("textmix.results.tables.CHUNK", 3)
     save_parquet(tmp_path / "t.parquet", columns(TEXTS))

@@ -53,6 +53,8 @@ def main(
     textmix cluster tickets.csv --out run
 
     textmix assign run new.csv > assigned.csv
+
+    head -1000 log.txt | textmix cluster -
     """
 
 
@@ -82,13 +84,9 @@ def cluster(
 ) -> None:
     """Find the groups in texts, show them, and save them with --out.
 
-    [bold]Examples[/bold]
-
-    textmix cluster tickets.csv
+    [bold]Example[/bold]
 
     textmix cluster tweets.jsonl.gz --text body --label topic --out run
-
-    zcat news.gz | textmix cluster - --clusters 50
     """
     started = time.perf_counter()
     from textmix.cli import cluster as command
@@ -96,7 +94,7 @@ def cluster(
     settings = {
         "model": model.value,
         "n_clusters": clusters,
-        "alpha": None if alpha is None else options.parse_alpha(alpha),
+        "alpha": options.parse_alpha(alpha),
         "beta": beta,
         "n_sweeps": sweeps,
         "outlier_size": outlier_size,

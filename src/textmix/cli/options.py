@@ -30,8 +30,10 @@ def parse_frequency(value: str) -> int | float:
         raise typer.BadParameter(f"{value!r} is neither a number of texts (5) nor a share of them (0.5)") from error
 
 
-def parse_alpha(value: str) -> float | str:
+def parse_alpha(value: str | None) -> float | str | None:
     """A number, or a string such as "0.1n", which the model itself checks."""
+    if value is None:
+        return None
     try:
         return float(value)
     except ValueError:

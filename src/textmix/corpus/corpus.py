@@ -196,9 +196,7 @@ class Corpus:
         save_record(folder, _KIND, _VERSION, Record(arrays, lists, {"tokenizer": settings}))
 
     @classmethod
-    def load(
-        cls, folder: str | os.PathLike[str], tokenizer: Callable[[str], Iterable[str]] | None = None
-    ) -> Corpus:
+    def load(cls, folder: str | os.PathLike[str], tokenizer: Callable[[str], Iterable[str]] | None = None) -> Corpus:
         """Load a saved corpus; if a tokenizer of your own split its texts, `count` needs it again."""
         record = load_record(folder, _KIND, _VERSION)
         try:

@@ -89,13 +89,9 @@ class WordCounts:
 def count_texts(texts: Iterable[object], splitter: Splitter) -> WordCounts:
     """Count the words of any number of texts, reading them once."""
     if isinstance(texts, (str, bytes)):
-        raise ValueError(
-            f"texts is a single {type(texts).__name__}; give a list of texts, for one text [text]"
-        )
+        raise ValueError(f"texts is a single {type(texts).__name__}; give a list of texts, for one text [text]")
     if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1 or not isinstance(texts, Iterable):
-        raise ValueError(
-            f"texts must be a list, one column or another iterable of texts, not {type(texts).__name__}"
-        )
+        raise ValueError(f"texts must be a list, one column or another iterable of texts, not {type(texts).__name__}")
     batches: list[Rows] = []
     position = 0
     iterator = iter(texts)
@@ -119,8 +115,7 @@ def _as_text(item: Any, position: int) -> str:
     if is_missing(item):
         return ""
     raise ValueError(
-        f"the text at position {position} is {type(item).__name__}, not str; "
-        "convert it, or use None for an empty text"
+        f"the text at position {position} is {type(item).__name__}, not str; convert it, or use None for an empty text"
     )
 
 

@@ -88,9 +88,7 @@ def load_record(folder: str | os.PathLike[str], kind: str, version: int) -> Reco
         try:
             content = path.read_bytes() if path.suffix == ".json" else np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise ValueError(
-                f"{path} is missing or cannot be read ({error}); save the {kind} again"
-            ) from error
+            raise ValueError(f"{path} is missing or cannot be read ({error}); save the {kind} again") from error
         if zlib.crc32(content) != checksum:
             raise ValueError(
                 f"{path} does not belong to {kind}.json beside it: it was changed, or saving was "

@@ -25,9 +25,7 @@ def as_counts(matrix: Any) -> csr_array:
         if wrong.any():
             entry = int(np.argmax(wrong))
             row = int(np.searchsorted(counts.indptr, entry, side="right")) - 1
-            raise ValueError(
-                f"counts must be 0 or more, but row {row}, column {counts.indices[entry]} is {what}"
-            )
+            raise ValueError(f"counts must be 0 or more, but row {row}, column {counts.indices[entry]} is {what}")
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return _in_smallest_types(counts)
@@ -51,9 +49,7 @@ def _in_smallest_types(counts: csr_array) -> csr_array:
         data = data.astype(np.int32 if data.max(initial=0) <= _INT32_MAX else np.int64)
     fits = max(counts.nnz, *counts.shape) <= _INT32_MAX
     index_type = np.int32 if fits else np.int64
-    result = csr_array(
-        (data, counts.indices.astype(index_type), counts.indptr.astype(index_type)), shape=counts.shape
-    )
+    result = csr_array((data, counts.indices.astype(index_type), counts.indptr.astype(index_type)), shape=counts.shape)
     result.has_sorted_indices = True
     result.has_canonical_format = True
     return result

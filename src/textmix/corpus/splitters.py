@@ -39,9 +39,7 @@ class WordSplitter:
         )
         self._n_words = 0
         self._n_entries = 0
-        self._buffer = np.empty(
-            (2, 0), dtype=np.int32
-        )  # words and counts of a batch, used again for the next
+        self._buffer = np.empty((2, 0), dtype=np.int32)  # words and counts of a batch, used again for the next
 
     def count(self, texts: Sequence[str], position: int = 0) -> Rows:
         """The counts of a batch of texts."""
@@ -52,9 +50,7 @@ class WordSplitter:
         classes = character_classes()
         progress = Progress(0, self._n_words, 0, 0, 0)
         while True:
-            progress = count_words(
-                codes, classes, self._table, rows, progress, self._n_entries, self._max_word_length
-            )
+            progress = count_words(codes, classes, self._table, rows, progress, self._n_entries, self._max_word_length)
             if progress.position >= codes.size:
                 break
             self._grow(progress.n_words)

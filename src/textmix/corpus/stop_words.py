@@ -65,9 +65,7 @@ def language_name(language: str, known: Iterable[str]) -> str:
         return name
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     hint = f" did you mean {nearest[0]!r}?" if nearest else ""
-    raise ValueError(
-        f"unknown language {language!r};{hint} there are: {', '.join(known)}; or 'auto', or None for none"
-    )
+    raise ValueError(f"unknown language {language!r};{hint} there are: {', '.join(known)}; or 'auto', or None for none")
 
 
 @cache

@@ -99,8 +99,7 @@ class Tokenizer:
 
 def _tokenizer_not_given(text: str) -> Iterable[str]:
     raise ValueError(
-        "the texts were split by a tokenizer of your own, which is not saved; "
-        "give it again: load(…, tokenizer=…)"
+        "the texts were split by a tokenizer of your own, which is not saved; give it again: load(…, tokenizer=…)"
     )
 
 

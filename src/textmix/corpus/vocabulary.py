@@ -63,10 +63,7 @@ def build_vocabulary(counts: WordCounts, tokenizer: Tokenizer) -> tuple[list[str
     """The vocabulary, and for each distinct word its column in it, or -1."""
     index: dict[str, int] = {}
     columns = np.array(
-        [
-            -1 if term is None else index.setdefault(term, len(index))
-            for term in terms(counts.words, tokenizer)
-        ],
+        [-1 if term is None else index.setdefault(term, len(index)) for term in terms(counts.words, tokenizer)],
         dtype=np.int32,
     )
     vocabulary = list(index)
@@ -89,18 +86,12 @@ def build_vocabulary(counts: WordCounts, tokenizer: Tokenizer) -> tuple[list[str
 
 def known_columns(words: Sequence[str], tokenizer: Tokenizer, index: Mapping[str, int]) -> Columns:
     """For each distinct word its column in a vocabulary that exists, or -1; `index` is that vocabulary."""
-    return np.array(
-        [-1 if term is None else index.get(term, -1) for term in terms(words, tokenizer)], dtype=np.int32
-    )
+    return np.array([-1 if term is None else index.get(term, -1) for term in terms(words, tokenizer)], dtype=np.int32)
 
 
 def _stop_words(tokenizer: Tokenizer) -> frozenset[str]:
     if tokenizer.stop_words is None:
-        return (
-            language_stop_words(tokenizer.language)
-            if tokenizer.language not in (None, "auto")
-            else frozenset()
-        )
+        return language_stop_words(tokenizer.language) if tokenizer.language not in (None, "auto") else frozenset()
     given = tuple(tokenizer.stop_words)
     words = distinct_words(given, tokenizer.lowercase)
     if tokenizer.tokenizer is not None:

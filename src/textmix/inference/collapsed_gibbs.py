@@ -25,9 +25,10 @@ from textmix.kernels.state import N_MOVED, Model, Prior
 from textmix.kernels.statistics import compact_labels, log_likelihood, log_prior
 
 BLOCK = 4096  # documents between two looks at the clock and at Ctrl-C
-MOVED_SHARE = 0.1  # the layout follows the clusters once so many documents have moved
+MOVED_SHARE = 0.25  # the layout follows the clusters once so many documents have moved
 
-NO_TWINS = np.empty(0, np.int32)
+_NO_TWINS = np.empty(0, np.int32)
+_NO_UNIFORMS = np.empty(0)
 
 Tick = Callable[[int], None]  # told of every block of documents done
 
@@ -65,14 +66,26 @@ class GibbsState:
         likelihood = log_likelihood(self.clusters, self.model)
         return float(likelihood + log_prior(self.clusters, self.prior) + self.prepared.log_lone_words)
 
-    def pass_over(
-        self, rng: np.random.Generator, tick: Tick, *, greedy: bool = False, twins: NDArray[np.int32] = NO_TWINS
+    def sample(self, rng: np.random.Generator, tick: Tick) -> int:
+        """Draw a cluster for every document once; return how many changed theirs."""
+        return self._pass_over(lambda n: rng.random(n), _NO_TWINS, tick)
+
+    def improve(self, twins: NDArray[np.int32], tick: Tick) -> int:
+        """Give every document once its most probable cluster; return how many changed theirs.
+
+        `twins`: how many documents are identical to each (see identical.py), or empty.
+        """
+        return self._pass_over(lambda n: _NO_UNIFORMS, twins, tick)
+
+    def _pass_over(
+        self, uniforms_for: Callable[[int], NDArray[np.float64]], twins: NDArray[np.int32], tick: Tick
     ) -> int:
-        """Choose a cluster for every document once, by drawing or greedily; return how many changed theirs."""
         n_documents = self.labels.size
         n_moved = 0
         for first in range(0, n_documents, BLOCK):
             last = min(first + BLOCK, n_documents)
+            # Drawn here and not in the kernel: Numba leaks a generator that is passed without reference counting.
+            uniforms = uniforms_for(last - first)
             before = self.clusters.counters[N_MOVED]
             position = first
             while position < last:
@@ -85,9 +98,8 @@ class GibbsState:
                     self.scratch,
                     position,
                     last,
-                    greedy,
+                    uniforms,
                     twins,
-                    rng,
                 )
                 if position < last:
                     n_moved += int(self.clusters.counters[N_MOVED] - before)

@@ -17,8 +17,8 @@ from textmix.kernels.statistics import count_pairs, move_lists_to_rows
 MAX_LENGTHS = 64  # document lengths that have a row in the length table, the most frequent ones
 PLAIN_POWERS = 240.0  # powers of ten that a product in plain numbers may span
 PLAIN_BETA_LIMIT = 1e9  # above, (n + β)/β could round to 1
-# A row costs about a tenth of a nanosecond a slot, a list about a nanosecond a pair.
-ROW_SHARE = 0.1  # a word gets a row when it stands in more than this share of the clusters
+# A row costs some tenths of a nanosecond a slot, a list some nanoseconds a pair.
+ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
 SPARE_SLOTS = 16
 
 

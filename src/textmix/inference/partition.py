@@ -90,7 +90,7 @@ def fit_partition(
 
 def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mapping[str, float]]:
     def move(sweep: int, tick: Tick) -> Mapping[str, float]:
-        n_moved = state.pass_over(generator(seed, sweep), tick)
+        n_moved = state.sample(generator(seed, sweep), tick)
         return {"n_clusters": state.n_clusters, "n_moved": n_moved, "log_joint": state.log_joint()}
 
     return move
@@ -98,10 +98,9 @@ def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mappin
 
 def _polish(state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress) -> bool:
     """Move documents to their most probable option until none moves; whether that was reached."""
-    unused = generator(0, 0)
 
     def greedy_move(sweep: int, tick: Tick) -> Mapping[str, float]:
-        return {"n_moved": state.pass_over(unused, tick, greedy=True, twins=twins)}
+        return {"n_moved": state.improve(twins, tick)}
 
     passes_left, together = MAX_PASSES, False
     while passes_left > 0:

@@ -11,7 +11,7 @@ from .jit import kernel
 from .state import N_SLOTS
 
 
-@kernel
+@kernel(allocates=False)
 def conditional_probabilities(documents, clusters, model, prior, first, last, probabilities, log_existing, log_new):
     """For documents first … last − 1 the probability of every cluster and, in the last column, of a new one.
 

@@ -74,7 +74,7 @@ def refresh_bases(clusters, model, prior, table, slot):
     table.n_updates[0] += 1
 
 
-@kernel
+@kernel(allocates=False)
 def sum_bases(clusters, table):
     """Compute the sums of the length table anew."""
     for row in range(table.lengths.size):
@@ -86,7 +86,7 @@ def sum_bases(clusters, table):
     table.n_updates[0] = 0
 
 
-@kernel
+@kernel(allocates=False)
 def fill_bases(clusters, model, prior, table):
     """Compute the whole length table."""
     table.bases[:] = 0.0
@@ -314,10 +314,10 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
 
 
 @inline
-def draw(clusters, table, scratch, weighed, rng):
-    """Draw a slot in proportion to the weights; NEW for a new cluster."""
+def draw(clusters, table, scratch, weighed, uniform):
+    """The slot, or NEW, that a uniform number from [0, 1) falls on when each takes room in proportion to its weight."""
     sparse, row, n_weights, total, rest, fresh = weighed
-    target = rng.random() * (total + rest + fresh) - fresh
+    target = uniform * (total + rest + fresh) - fresh
     if target < 0.0:
         return np.int64(NEW)
     if target >= total and rest > 0.0:
@@ -351,12 +351,12 @@ def most_probable(clusters, table, scratch, weighed, own, only_twins):
     return slot if weight > current * (1.0 + TOLERANCE) else own
 
 
-@kernel
-def sweep(documents, clusters, model, prior, table, scratch, first, last, greedy, twins, rng):
+@kernel(allocates=False)
+def sweep(documents, clusters, model, prior, table, scratch, first, last, uniforms, twins):
     """Choose a cluster anew for each of the documents first … last − 1; return where it stopped for want of a slot.
 
-    Not greedy: drawn from the exact conditional. Greedy: the most probable one; `twins` then says how many documents
-    are identical to each, itself counted (or is empty).
+    With uniform random numbers, the last of which is for document last − 1: draws from the exact conditional. Without
+    any: the most probable cluster; `twins` then says how many documents are identical to each, itself counted.
     """
     for document in range(first, last):
         if documents.lengths[document] == 0:
@@ -365,11 +365,11 @@ def sweep(documents, clusters, model, prior, table, scratch, first, last, greedy
             return document
         own = np.int64(clusters.labels[document])
         weighed = weigh(documents, clusters, model, prior, table, scratch, document)
-        if greedy:
+        if uniforms.size == 0:
             only_twins = twins.size > 0 and clusters.sizes[own] == twins[document]
             slot = most_probable(clusters, table, scratch, weighed, own, only_twins)
         else:
-            slot = draw(clusters, table, scratch, weighed, rng)
+            slot = draw(clusters, table, scratch, weighed, uniforms[uniforms.size - last + document])
         if slot == NEW:
             slot = own if clusters.sizes[own] == 1 else take_slot(clusters)
         if slot != own:

@@ -42,11 +42,15 @@ def _cache_folder() -> str | None:
 _CACHE_FOLDER = _cache_folder()
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function of arrays, numbers and NamedTuples of them, without the GIL, its machine code kept on disk."""
+def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
+    """Compile a function of arrays, numbers and NamedTuples of them, without the GIL, its machine code kept on disk.
+
+    One that makes no arrays (allocates=False) is compiled without reference counting, which Numba otherwise does for
+    every array of a NamedTuple at every assignment: half the time of a sweep over short documents.
+    """
     if function is None:
-        return lambda decorated: kernel(decorated, **options)
-    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
+        return lambda decorated: kernel(decorated, allocates=allocates)
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     if _CACHE_FOLDER is None:
         return numba.njit(**settings)(function)
     # Numba reads the folder when the decorator runs; other users of Numba in this process keep theirs.

@@ -62,7 +62,7 @@ def count_pairs(documents, clusters):
                 list_lengths[word] += 1
 
 
-@kernel
+@kernel(allocates=False)
 def move_lists_to_rows(clusters):
     """Write the lists of the words that have a row into their rows."""
     for word in range(clusters.rows.shape[0]):
@@ -160,7 +160,7 @@ def move_document(documents, clusters, document, slot):
     clusters.counters[N_MOVED] += 1
 
 
-@kernel
+@kernel(allocates=False)
 def log_likelihood(clusters, model):
     """Σ_z [Σ_w (log Γ(n_z^w + β) − log Γ(β)) − log Γ(n_z + Vβ) + log Γ(Vβ)], without the words left out."""
     table = model.log_rising_word
@@ -179,7 +179,7 @@ def log_likelihood(clusters, model):
     return total
 
 
-@kernel
+@kernel(allocates=False)
 def log_prior(clusters, prior):
     """log of the probability of the partition's labels: finite Dirichlet (GSDPMM, eq. IV.12) or Dirichlet process."""
     n_documents, n_clusters, total = 0, 0, 0.0

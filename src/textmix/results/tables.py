@@ -50,7 +50,8 @@ def save_parquet(path: Path, columns: Sequence[Column]) -> None:
     definition = ", ".join(f'"{column.name}" {column.type}' for column in columns)
     values = ", ".join(f"unnest(${i}::{column.type}[])" for i, column in enumerate(columns, start=1))
     with connect() as connection:
-        connection.execute(f"CREATE TABLE rows ({definition})")
+        # A temporary table is gone with its connection, also where connections share a database.
+        connection.execute(f"CREATE TEMP TABLE rows ({definition})")
         for first in range(0, len(columns[0].values), CHUNK):
             chunk = [_plain(column, first) for column in columns]
             connection.execute(f"INSERT INTO rows SELECT {values}", chunk)
