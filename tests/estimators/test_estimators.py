@@ -115,7 +115,9 @@ def test_the_same_seed_gives_the_same_labels_and_the_global_state_is_left_alone(
 
 
 @both
-@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csc", "coo", "int8", "unsorted"])
+@pytest.mark.parametrize(
+    "kind", ["csr_array", "csr_matrix", "csc", "coo", "int8", "uint16", "float16", "longdouble", "unsorted"]
+)
 def test_every_kind_of_matrix_gives_the_same_labels(estimator, kind):
     X, _ = two_topics()
     expected = clone(estimator).fit(X).labels_
@@ -125,6 +127,9 @@ def test_every_kind_of_matrix_gives_the_same_labels(estimator, kind):
         "csc": scipy.sparse.csc_array(X),
         "coo": scipy.sparse.coo_array(X),
         "int8": X.astype(np.int8),
+        "uint16": X.astype(np.uint16),
+        "float16": X.astype(np.float16),
+        "longdouble": X.astype(np.longdouble),
     }.get(kind)
     if kind == "unsorted":
         given = scipy.sparse.csr_array(X)

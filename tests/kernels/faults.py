@@ -61,7 +61,7 @@ FAULTS = [
     Fault(
         "clusters without a shared word are forgotten",
         "kernels/gibbs.py",
-        "return np.int64(n_touched), total, max(table.sums[row] - covered, 0.0)",
+        "return np.int64(n_touched), total, max(table.sums[row] - (covered + covered_too), 0.0)",
         "return np.int64(n_touched), total, 0.0",
     ),
     Fault(
@@ -97,8 +97,8 @@ FAULTS = [
     Fault(
         "a draw takes the next cluster",
         "kernels/gibbs.py",
-        "    index = pick(scratch.weights, n_weights, target)\n",
-        "    index = min(pick(scratch.weights, n_weights, target) + 1, n_weights - 1)\n",
+        "    index = pick(scratch.weights, n_weights, scratch.sums, target)\n",
+        "    index = min(pick(scratch.weights, n_weights, scratch.sums, target) + 1, n_weights - 1)\n",
     ),
     Fault(
         "greedy passes move on ties",

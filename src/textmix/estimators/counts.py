@@ -25,9 +25,10 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
     if isinstance(X, Corpus):
         X = X.counts
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    if X.dtype.kind not in "iu" and X.dtype != np.float32:
+        # bool, and floats that neither SciPy nor compiled code knows; no copy where it is float64 already.
+        X = X.astype(np.float64, copy=False)
     matrix = scipy.sparse.csr_array(X)
-    if matrix.data.dtype.kind not in "iuf":
-        matrix = matrix.astype(np.float64)
     kind, entry = count_kernels.classify_counts(matrix.data)
     if kind == count_kernels.NOT_FINITE:
         value = "NaN" if np.isnan(matrix.data[entry]) else "infinity"

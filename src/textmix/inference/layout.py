@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.kernels import counts as count_kernels
-from textmix.kernels.gibbs import fill_bases
+from textmix.kernels.gibbs import BLOCK, fill_bases
 from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import count_pairs, move_lists_to_rows
 
@@ -139,7 +139,7 @@ def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, pri
 def build_scratch(clusters: Clusters) -> Scratch:
     """Working space for as many slots as there are."""
     n = clusters.sizes.size + 1
-    return Scratch(gains=np.ones(n), touched=np.empty(n, np.uint32), weights=np.empty(n))
+    return Scratch(np.ones(n), np.empty(n, np.uint32), np.empty(n), np.empty(n // BLOCK + 1))
 
 
 def roomy(n_clusters: int, max_clusters: int) -> int:

@@ -74,7 +74,9 @@ def fit_partition(
         name="sampling",
     )
     converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
-    if settings.polish and not outcome.interrupted:
+    if outcome.interrupted:
+        state.relabel(state.labels)  # the labels are whole at any moment, the statistics need not be
+    elif settings.polish:
         twins = count_twins(counts)
         converged = _polish(state, counts, twins, progress)
     return FittedPartition(

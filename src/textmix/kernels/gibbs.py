@@ -3,7 +3,7 @@
 Three forms of the same weights, all exact:
 
 - `weigh_touched`: only clusters that share a word with the document are visited; all others together are one number.
-- `weigh_all`: every cluster, products in plain numbers, for documents that hold a word with a row.
+- `weigh_all`: every cluster, products in plain numbers, for documents that hold widespread words.
 - `weigh_all_log`: every cluster in log space, for lengths without a row in the length table, fractional counts, and
   wherever plain numbers would overflow or lose digits.
 
@@ -20,11 +20,13 @@ import numpy as np
 from .gamma import log_rising_from
 from .jit import inline, kernel
 from .state import N_SLOTS
-from .statistics import has_room, move_document, n_active, take_slot
+from .statistics import find_pair, has_room, move_document, n_active, take_slot
 
 NEW = -1  # the choice "a new cluster"
 NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
 TOLERANCE = 1e-9  # polishing: how much more probable another option must be
+BLOCK = 32  # weights that are summed together
+TILE = 512  # weights that are worked on together
 ROUNDING = 2.3e-16  # of one addition, relative
 LOST_LIMIT = 1e-11  # share of the total that rounding of the running sums may amount to
 PLAIN_MIN, PLAIN_MAX = 1e-250, 1e250  # totals outside are computed in log space
@@ -121,18 +123,16 @@ def weigh_touched(documents, clusters, model, prior, table, scratch, document, r
             n_touched += np.uint32(before == 1.0)
             gains[slot] = before * gain(model, present, count)
     bases = table.bases[row]
-    covered = bases[own]
     weights[0] = own_base(documents, clusters, model, prior, document, own) * -gains[own]
+    covered, covered_too = bases[own], 0.0  # two sums, so that one addition need not wait for the other
     gains[own] = 1.0
-    total = weights[0]
     for index in range(1, n_touched):
         slot = touched[index]
-        covered += bases[slot]
-        weight = bases[slot] * gains[slot]
-        weights[index] = weight
-        total += weight
+        covered, covered_too = covered_too, covered + bases[slot]
+        weights[index] = bases[slot] * gains[slot]
         gains[slot] = 1.0
-    return np.int64(n_touched), total, max(table.sums[row] - covered, 0.0)
+    total = block_sums(weights, np.int64(n_touched), scratch.sums)
+    return np.int64(n_touched), total, max(table.sums[row] - (covered + covered_too), 0.0)
 
 
 @inline
@@ -146,53 +146,68 @@ def own_base(documents, clusters, model, prior, document, own):
 
 @inline
 def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
-    """Leave every slot's weight in scratch.weights; return their sum."""
+    """Leave every slot's weight in scratch.weights; return their sum.
+
+    Lists go into scratch.gains first; then, a tile of slots at a time that stays in the nearest cache, come base
+    weights and rows. The own cluster's entry runs along with the others and is replaced at the end.
+    """
     own = np.uint32(clusters.labels[document])
-    n_slots = clusters.counters[N_SLOTS]
-    n_rows = clusters.rows.shape[0]
-    weights, bases, rows = scratch.weights, table.bases, clusters.rows
-    beta, inverse_beta = model.beta, 1.0 / model.beta
-    for slot in range(n_slots):
-        weights[slot] = bases[row, slot]
-    # The own cluster's entry runs along with the others and is replaced at the end.
+    n_slots, n_rows = clusters.counters[N_SLOTS], clusters.rows.shape[0]
+    gains, weights, bases, rows = scratch.gains, scratch.weights, table.bases, clusters.rows
+    pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
     own_weight = own_base(documents, clusters, model, prior, document, own)
-    for entry in range(documents.starts[document], documents.starts[document + 1]):
-        word = documents.words[entry]
-        count = documents.counts[entry]
+    start, stop = documents.starts[document], documents.starts[document + 1]
+    for entry in range(start, stop):
+        word, count = documents.words[entry], documents.counts[entry]
         if word < n_rows:
-            present_in_own = rows[word, own] - count
-            for slot in range(n_slots):
-                weights[slot] *= (rows[word, slot] + beta) * inverse_beta
-            for j in range(1, count):
-                scale = 1.0 / (beta + j)
-                for slot in range(n_slots):
-                    weights[slot] *= (rows[word, slot] + beta + j) * scale
-            own_weight *= gain(model, present_in_own, count)
+            present_in_own = np.int64(rows[word, own])
         else:
-            start = clusters.list_starts[word]
-            for pair in range(start, start + clusters.list_lengths[word]):
-                slot = clusters.pair_slots[pair]
-                present = clusters.pair_counts[pair] - np.int32(slot == own) * count
-                factor = gain(model, present, count)
-                weights[slot] *= factor
-                own_weight *= factor if slot == own else 1.0
+            first = clusters.list_starts[word]
+            for pair in range(first, first + clusters.list_lengths[word]):
+                gains[pair_slots[pair]] *= gain(model, pair_counts[pair], count)
+            present_in_own = np.int64(pair_counts[find_pair(clusters, word, own)])
+        own_weight *= gain(model, present_in_own - count, count)
+    for first in range(0, n_slots, TILE):
+        # Views that are indexed from 0: Numba would check any other start for negative values at every access.
+        last = min(first + TILE, n_slots)
+        tile, tile_bases, tile_gains = weights[first:last], bases[row, first:last], gains[first:last]
+        for slot in range(tile.size):
+            tile[slot] = tile_bases[slot] * tile_gains[slot]
+            tile_gains[slot] = 1.0
+        for entry in range(start, stop):
+            word = documents.words[entry]
+            if word >= n_rows:
+                break
+            tile_counts = rows[word, first:last]
+            for j in range(documents.counts[entry]):
+                shift, scale = model.beta + j, 1.0 / (model.beta + j)
+                for slot in range(tile.size):
+                    tile[slot] *= (tile_counts[slot] + shift) * scale
     weights[own] = own_weight
-    return block_sum(weights, n_slots)
+    return block_sums(weights, n_slots, scratch.sums)
 
 
 @inline
-def block_sum(values, n):
-    """The sum of the first n values, in an order that is fixed and yet runs in vector registers."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-    total = (a + b) + (c + d)
-    for i in range(whole, n):
-        total += values[i]
+def block_sums(values, n, sums):
+    """Write the sums of the first n values, BLOCK at a time, and return their sum.
+
+    The order of additions is fixed, and yet four of them are under way at once.
+    """
+    total = 0.0
+    for block in range((n + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
+        last = min(first + BLOCK, n)
+        whole = last - (last - first) % 4
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(first, whole, 4):
+            a += values[i]
+            b += values[i + 1]
+            c += values[i + 2]
+            d += values[i + 3]
+        for i in range(whole, last):
+            a += values[i]
+        sums[block] = (a + b) + (c + d)
+        total += sums[block]
     return total
 
 
@@ -247,38 +262,49 @@ def weigh_all_log(documents, clusters, model, prior, scratch, document, fresh):
     for slot in range(n_slots):
         difference = weights[slot] - highest
         weights[slot] = math.exp(difference) if difference > NEGLIGIBLE else 0.0
-    return block_sum(weights, n_slots), math.exp(log_new - highest)
+    return block_sums(weights, n_slots, scratch.sums), math.exp(log_new - highest)
 
 
 @inline
-def pick(weights, n, target):
-    """The first index at which the running sum exceeds the target; the last with a weight if rounding leaves some."""
-    last = 0
-    for index in range(n):
-        weight = weights[index]
-        if weight > 0.0:
-            last = index
-            target -= weight
-            if target < 0.0:
-                break
-    return last
+def pick(values, n, sums, target):
+    """The first index at which the running sum exceeds the target; the last value above 0 if rounding leaves some."""
+    block, n_blocks = 0, (n + BLOCK - 1) // BLOCK
+    while block < n_blocks - 1 and target >= sums[block]:
+        target -= sums[block]
+        block += 1
+    index = block * BLOCK
+    while index < n - 1 and target >= values[index]:
+        target -= values[index]
+        index += 1
+    while values[index] <= 0.0 and index > 0:
+        index -= 1
+    return index
 
 
 @inline
-def pick_untouched(clusters, scratch, bases, n_touched, target):
-    """Draw among the clusters that share no word with the document; the own cluster if there is none."""
+def pick_untouched(clusters, table, scratch, row, n_touched, target):
+    """Draw among the clusters that share no word with the document."""
+    gains, weights, n_slots = scratch.gains, scratch.weights, clusters.counters[N_SLOTS]
     for index in range(n_touched):
-        scratch.gains[scratch.touched[index]] = 0.0
-    last = np.int64(scratch.touched[0])
-    for slot in range(clusters.counters[N_SLOTS]):
-        if scratch.gains[slot] == 1.0 and bases[slot] > 0.0:
-            last = slot
-            target -= bases[slot]
-            if target < 0.0:
-                break
+        gains[scratch.touched[index]] = 0.0
+    for slot in range(n_slots):
+        weights[slot] = table.bases[row, slot] * gains[slot]
     for index in range(n_touched):
-        scratch.gains[scratch.touched[index]] = 1.0
-    return last
+        gains[scratch.touched[index]] = 1.0
+    block_sums(weights, n_slots, scratch.sums)
+    return pick(weights, n_slots, scratch.sums, target)
+
+
+@inline
+def is_sparse(documents, clusters, document):
+    """Whether no word of a document has a row, and its lists together are shorter than the list of clusters."""
+    n_pairs = 0
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        if word < clusters.rows.shape[0]:
+            return False
+        n_pairs += clusters.list_lengths[word]
+    return n_pairs <= clusters.counters[N_SLOTS]
 
 
 @inline
@@ -295,8 +321,7 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
     row = np.int64(table.row_of_length[length]) if length < table.row_of_length.size else np.int64(-1)
     sparse, plain, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
     if row >= 0:
-        start = documents.starts[document]
-        sparse = start == documents.starts[document + 1] or documents.words[start] >= clusters.rows.shape[0]
+        sparse = is_sparse(documents, clusters, document)
         lost = 0.0
         if sparse:
             n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
@@ -321,8 +346,8 @@ def draw(clusters, table, scratch, weighed, uniform):
     if target < 0.0:
         return np.int64(NEW)
     if target >= total and rest > 0.0:
-        return pick_untouched(clusters, scratch, table.bases[row], n_weights, target - total)
-    index = pick(scratch.weights, n_weights, target)
+        return pick_untouched(clusters, table, scratch, row, n_weights, target - total)
+    index = pick(scratch.weights, n_weights, scratch.sums, target)
     return np.int64(scratch.touched[index]) if sparse else index
 
 

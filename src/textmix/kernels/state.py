@@ -79,3 +79,4 @@ class Scratch(NamedTuple):
     gains: NDArray[np.float64]  # 1 between documents
     touched: NDArray[np.uint32]
     weights: NDArray[np.float64]
+    sums: NDArray[np.float64]  # of blocks of weights
