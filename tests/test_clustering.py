@@ -206,7 +206,7 @@ def test_the_clusterer_is_a_scikit_learn_estimator():
 
 
 def test_an_estimator_is_copied_and_gets_the_seed_if_it_has_none():
-    model = textmix.DirichletMultinomialMixture(10)
+    model = textmix.DirichletMultinomialMixture(10, random_state=None)
     clusterer = TextClusterer(model, random_state=4).fit(TEXTS)
     assert not hasattr(model, "labels_")
     assert clusterer.model_.random_state == 4

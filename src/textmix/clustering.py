@@ -308,6 +308,7 @@ max_document_frequency
         model = self._make_model(1)
         if isinstance(model, GibbsMixture):
             model._validate_params()
+            model._make_prior(1)
 
     def _make_tokenizer(self) -> Tokenizer:
         settings = {name: getattr(self, name) for name in _TOKENIZER_SETTINGS}

@@ -484,3 +484,77 @@ def test_blobs_are_found_as_well_as_by_k_means():
     ours = adjusted_rand_score(topics, DirichletMultinomialMixture(2, random_state=0).fit_predict(X))
     theirs = adjusted_rand_score(topics, KMeans(2, n_init=5, random_state=0).fit_predict(X))
     assert ours >= theirs
+
+
+# What once went wrong
+
+
+@both
+def test_cluster_counts_do_not_overflow_the_type_of_the_input(estimator):
+    narrow = np.tile(np.array([[100, 1], [1, 100]], np.int8), (75, 1))
+    wide = clone(estimator).fit(narrow.astype(np.int64))
+    model = clone(estimator).fit(narrow)
+    np.testing.assert_array_equal(model.cluster_word_counts_.toarray(), wide.cluster_word_counts_.toarray())
+    np.testing.assert_array_equal(model.predict_proba(narrow), wide.predict_proba(narrow))
+    heavy = scipy.sparse.csr_array(np.tile(np.array([[10**6, 1]], np.int32), (3000, 1)))
+    model = clone(estimator).fit(heavy)
+    assert model.cluster_word_counts_.sum() == 3000 * (10**6 + 1)
+    np.testing.assert_allclose(model.predict_proba(heavy[:3]).sum(axis=1), 1.0)
+
+
+@both
+def test_new_documents_may_be_heavier_than_all_that_was_fitted(estimator):
+    model = clone(estimator).fit([[0.5, 0.5], [0.5, 0.0], [0.0, 0.3]])
+    probabilities = model.predict_proba([[20.0, 1.0], [2e6, 1.0]])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+@both
+def test_tiny_counts_count_as_words(estimator):
+    model = clone(estimator).fit([[1e-20, 0.0], [1.0, 1.0], [0.5, 1.0]])
+    np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.probabilities_.argmax(axis=1), model.labels_)
+
+
+@both
+def test_counts_and_priors_beyond_reason_are_refused(estimator):
+    with pytest.raises(ValueError, match="add up to"):
+        clone(estimator).fit([[5e18, 1], [1, 0]])
+    for setting in ("alpha", "beta"):
+        with pytest.raises(ValueError, match=f"{setting}.*must be below 1e200"):
+            clone(estimator).set_params(**{setting: 1e300}).fit([[2, 1], [1, 0]])
+
+
+@both
+def test_settings_changed_after_a_fit_change_nothing_before_the_next(estimator):
+    X, _ = two_topics()
+    model = clone(estimator).fit(X)
+    before = model.predict_proba(X)
+    model.set_params(beta=3.0, alpha=5.0, polish=False)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_labels_of_an_earlier_fit_can_start_another():
+    X, _ = two_topics()
+    X[4] = 0
+    earlier = DirichletMultinomialMixture(5, random_state=0).fit(X)
+    again = DirichletMultinomialMixture(5, init=earlier.labels_, n_sweeps=0).fit(X)
+    np.testing.assert_array_equal(again.labels_, earlier.labels_)
+    assert set(again.trace_) == {"n_clusters", "n_moved", "log_joint", "seconds"}
+
+
+@both
+def test_an_interrupt_while_polishing_leaves_a_whole_result(estimator, monkeypatch):
+    from textmix.inference import partition
+
+    X = np.vstack([np.eye(6, dtype=int)] * 2)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(partition, "put_twins_together", interrupted)
+    with pytest.warns(UserWarning, match="polishing interrupted"):
+        model = clone(estimator).set_params(alpha=1e6).fit(X)
+    assert not model.converged_
+    expected = reference.log_joint(X, model.labels_, model.beta, reference_prior(model, len(X)))
+    assert model.log_joint_ == pytest.approx(expected)

@@ -43,6 +43,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "counts.fill_by_word": ("twins", "recount"),
     "counts.fill_by_document": ("twins", "recount"),
     "counts.hash_rows": ("twins",),
+    "counts.count_lengths": ("recount", "twins"),
 }
 
 PRIORS = {

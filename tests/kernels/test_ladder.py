@@ -30,7 +30,7 @@ from kernels.ladder import (
     random_labels,
 )
 from textmix.inference.collapsed_gibbs import GibbsState
-from textmix.inference.layout import build_length_table, lay_out_clusters
+from textmix.inference.layout import build_length_table, build_pair_room, lay_out_clusters
 from textmix.kernels.gamma import log_rising
 from textmix.kernels.gibbs import weigh
 from textmix.kernels.jit import kernel
@@ -238,7 +238,8 @@ def test_rows_and_lists_hold_the_same_counts():
     state = build_state(corpus, random_labels(corpus, PRIORS["process"], 0), PRIORS["process"], "sparse", "plain")
     n_clusters = state.n_clusters
     for sampler in SAMPLERS:
-        state.clusters = lay_out_clusters(state.prepared, state.labels, n_clusters, n_clusters + 3, sampler)
+        room = build_pair_room(state.prepared.documents)
+        state.clusters = lay_out_clusters(state.prepared, state.labels, n_clusters, n_clusters + 3, sampler, room)
         state.table = build_length_table(state.prepared, state.clusters, state.model, state.prior)
         assert_statistics_equal_a_recount(state)
 

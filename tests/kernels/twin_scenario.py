@@ -28,7 +28,9 @@ def outcomes() -> dict[str, dict[str, list]]:
         counts = scipy.sparse.csr_array(corpus.counts)
         found[name] = {
             "labels": [list(map(int, classify_counts(counts.data)))],
-            "exact": hash_rows(counts.indptr, counts.indices, counts.data).tolist(),
+            "exact": hash_rows(
+                counts.indptr, counts.indices, counts.data, 1.0 if name != "fractional" else 2.0**40
+            ).tolist(),
             "numbers": [],
         }
         for prior_name, prior in PRIORS.items():
@@ -39,7 +41,7 @@ def outcomes() -> dict[str, dict[str, list]]:
                     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
                     for greedy in (False, False, False, True):
                         if greedy:
-                            state.improve(count_twins(counts), lambda _: None)
+                            state.improve(count_twins(counts, state.prepared.unit), lambda _: None)
                         else:
                             state.sample(rng, lambda _: None)
                         result["labels"].append(state.labels.tolist())
@@ -57,7 +59,7 @@ def outcomes() -> dict[str, dict[str, list]]:
                         sizes, by_cluster, corpus.beta, state.prior, state.prepared.unit
                     )
                     block = next(iter(scorer.blocks(counts, labels)))
-                    settle_ties(block.probabilities, labels, sizes, count_twins(counts))
+                    settle_ties(block.probabilities, labels, sizes, count_twins(counts, state.prepared.unit))
                     result["numbers"] += np.nan_to_num(block.probabilities).ravel().tolist()
                     found[f"{name}, {prior_name}, {sampler}, {arithmetic}"] = result
     return found

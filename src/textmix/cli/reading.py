@@ -30,9 +30,11 @@ def read_documents(
         for batch in reader:
             documents.texts += batch.texts
             if batch.ids is not None:
-                documents.ids = [*(documents.ids or []), *batch.ids]
+                documents.ids = documents.ids or []
+                documents.ids += batch.ids
             if batch.labels is not None:
-                documents.labels = [*(documents.labels or []), *batch.labels]
+                documents.labels = documents.labels or []
+                documents.labels += batch.labels
             task.advance(len(batch.texts))
         documents.report = reader.report
     return documents

@@ -12,6 +12,8 @@ from sklearn.utils.validation import validate_data
 from textmix.corpus import Corpus
 from textmix.kernels import counts as count_kernels
 
+MAX_TOTAL = 2.0**60  # sums of counts are kept as 64-bit integers
+
 
 class CheckedCounts(NamedTuple):
     """A counts matrix without explicit faults, and whether all its counts are whole numbers."""
@@ -37,6 +39,9 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
         raise ValueError(
             f"Negative values in data passed to X: {matrix.data[entry]} {_place(matrix, entry)}; counts are 0 or more."
         )
+    total = float(matrix.data.sum(dtype=np.float64))
+    if total >= MAX_TOTAL:
+        raise ValueError(f"the counts in X add up to {total:.3g}; they may add up to 2^60 (about 1e18) at the most")
     if not matrix.has_canonical_format or (matrix.data == 0).any():
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -30,7 +30,7 @@ class DirichletMultinomialMixture(GibbsMixture):
     inference : {"gibbs"}, default="gibbs"
         Exact collapsed Gibbs sampling.
     init : "random" or array of shape (n_documents,), default="random"
-        Random clusters, or labels 0 … n_clusters − 1 to start from.
+        Random clusters, or labels 0 … n_clusters − 1 to start from (anything for documents without words).
     n_sweeps : int, default=100
         Upper bound on the number of sweeps.
     tol : float, default=1e-3
@@ -43,8 +43,8 @@ class DirichletMultinomialMixture(GibbsMixture):
         End at a fixed point: documents move to their most probable cluster until none would. False: the last sample.
     outlier_size : int, default=1
         Documents in clusters of at most so many documents are outliers.
-    random_state : int, Generator, RandomState or None, default=None
-        The same number gives the same labels. NumPy's global state is never touched.
+    random_state : int, Generator, RandomState or None, default=0
+        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
     progress : bool or None, default=None
         Whether to show a progress bar when a fit takes long; None: on a terminal.
 
@@ -83,7 +83,7 @@ class DirichletMultinomialMixture(GibbsMixture):
         sampler: str = "auto",
         polish: bool = True,
         outlier_size: int = 1,
-        random_state: Any = None,
+        random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -102,14 +102,14 @@ class DirichletMultinomialMixture(GibbsMixture):
     def _make_prior(self, n_documents: int) -> Prior:
         return finite_dirichlet(self.n_clusters, self.alpha)
 
-    def _start(self, n_documents: int) -> NDArray[np.int32] | int:
+    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
         if isinstance(self.init, str):
             return int(self.n_clusters)
         labels = np.asarray(self.init)
-        if labels.shape != (n_documents,):
-            raise ValueError(f"init has shape {labels.shape}, there are {n_documents} documents")
+        if labels.shape != has_words.shape:
+            raise ValueError(f"init has shape {labels.shape}, there are {has_words.size} documents")
         if not np.issubdtype(labels.dtype, np.integer):
             raise ValueError(f"init must hold whole numbers, not {labels.dtype}")
-        if labels.size and not (labels.min() >= 0 and labels.max() < self.n_clusters):
+        if not ((labels >= 0) & (labels < self.n_clusters))[has_words].all():
             raise ValueError(f"init must hold labels from 0 to n_clusters − 1 = {self.n_clusters - 1}")
         return labels.astype(np.int32)

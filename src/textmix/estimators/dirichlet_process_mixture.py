@@ -6,6 +6,8 @@ import re
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from textmix.estimators.gibbs_mixture import GibbsMixture
@@ -51,7 +53,7 @@ class DirichletProcessMixture(GibbsMixture):
         sampler: str = "auto",
         polish: bool = True,
         outlier_size: int = 1,
-        random_state: Any = None,
+        random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
         self.alpha = alpha
@@ -68,7 +70,7 @@ class DirichletProcessMixture(GibbsMixture):
     def _make_prior(self, n_documents: int) -> Prior:
         return dirichlet_process(self._concentration(n_documents), n_documents)
 
-    def _start(self, n_documents: int) -> int:
+    def _start(self, has_words: NDArray[np.bool_]) -> int:
         return int(self.n_start_clusters)
 
     def _concentration(self, n_documents: int) -> float:

@@ -28,7 +28,10 @@ from textmix.results.words import ScoredWord, top_words
 
 
 class GibbsMixture(ClusterMixin, BaseEstimator):
-    """Base of the Dirichlet-multinomial mixtures; see its subclasses."""
+    """Base of the Dirichlet-multinomial mixtures; see its subclasses.
+
+    The counts that were fitted are kept, not copied, for attributes that are computed on request; a pickle holds them.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither")],
@@ -64,7 +67,7 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
         """The prior for so many documents with words."""
 
     @abstractmethod
-    def _start(self, n_documents: int) -> NDArray[np.int32] | int:
+    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
         """Labels to start from, or a number of random clusters."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -74,13 +77,16 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
         n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
         self._prior = self._make_prior(n_documents)
+        self._beta, self._polished = float(self.beta), bool(self.polish)
+        check_magnitude(self._beta * counts.shape[1], "beta times the number of words")
+        check_magnitude(self._prior.concentration + self._prior.pseudo_count * self._prior.max_clusters, "alpha in all")
         partition = fit_partition(
             counts,
             whole,
-            self._start(counts.shape[0]),
-            float(self.beta),
+            self._start(np.diff(counts.indptr) > 0),
+            self._beta,
             self._prior,
-            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, bool(self.polish)),
+            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, self._polished),
             seed_from(self.random_state),
             Progress(self.progress),
         )
@@ -142,7 +148,7 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
             probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
             for block in self._scorer(self._unit).blocks(self._counts, self.labels_):
                 probabilities[block.rows] = block.probabilities
-            if self.polish:
+            if self._polished:
                 settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._twins)
             self._probabilities = probabilities
         return self._probabilities
@@ -182,20 +188,26 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
             vocabulary = self._vocabulary
         if vocabulary is None:
             vocabulary = getattr(self, "feature_names_in_", None)
-        return top_words(self.cluster_word_counts_, float(self.beta), n, order, vocabulary)
+        return top_words(self.cluster_word_counts_, self._beta, n, order, vocabulary)
 
     def _scorer(self, unit: float) -> PartitionScorer:
         return PartitionScorer.from_statistics(
-            self.cluster_sizes_, self.cluster_word_counts_, float(self.beta), self._prior, unit
+            self.cluster_sizes_, self.cluster_word_counts_, self._beta, self._prior, unit
         )
 
     def _scorer_and_counts(self, X: Any) -> tuple[PartitionScorer, scipy.sparse.csr_array]:
         check_is_fitted(self)
         counts, whole = check_counts(self, X, reset=False)
-        # Clusters counted in whole words need a finer unit beside fractional documents.
+        # Fractional counts, of the clusters or of these documents, need a unit that suits both.
         total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
-        scorer = self._scorer(min(self._unit, 1.0 / fixed_point_scale(total, whole)))
+        scorer = self._scorer(1.0 / fixed_point_scale(total, whole and self._unit == 1.0))
         return scorer, counts
+
+
+def check_magnitude(value: float, name: str) -> None:
+    """Refuse settings so large that weights would overflow."""
+    if not value < 1e200:
+        raise ValueError(f"{name} is {value:g}; it must be below 1e200")
 
 
 def sum_by_cluster(
@@ -203,8 +215,9 @@ def sum_by_cluster(
 ) -> scipy.sparse.csr_array:
     """Word counts of each cluster."""
     used = np.flatnonzero(labels >= 0)
+    sum_type = np.float64 if counts.dtype.kind == "f" else np.int64
     membership = scipy.sparse.csr_array(
-        (np.ones(used.size, counts.dtype), (labels[used], used)), shape=(n_clusters, labels.size)
+        (np.ones(used.size, sum_type), (labels[used], used)), shape=(n_clusters, labels.size)
     )
     sums = scipy.sparse.csr_array(membership @ counts)
     sums.sort_indices()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from textmix.inference.layout import (
     Prepared,
     build_length_table,
+    build_pair_room,
     build_scratch,
     lay_out_clusters,
     n_active_clusters,
@@ -49,12 +50,9 @@ class GibbsState:
         self.prior = prior
         self.sampler = sampler
         self.n_documents = int(np.count_nonzero(prepared.documents.lengths))
-        self._lay_out(labels, int(labels.max(initial=-1)) + 1, grow=1)
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """The cluster of each document, −1 for documents without words; numbers may have gaps."""
-        return self.clusters.labels
+        self.labels = labels  # −1 for documents without words; numbers may have gaps
+        self._pairs = build_pair_room(prepared.documents)
+        self.lay_out()
 
     @property
     def n_clusters(self) -> int:
@@ -104,20 +102,20 @@ class GibbsState:
                 if position < last:
                     n_moved += int(self.clusters.counters[N_MOVED] - before)
                     before = 0
-                    self._lay_out(self.labels, self.clusters.sizes.size, grow=2)
+                    self.lay_out(grow=2)
             n_moved += int(self.clusters.counters[N_MOVED] - before)
             tick(last - first)
         if self.clusters.counters[N_MOVED] > MOVED_SHARE * n_documents:
-            self._lay_out(self.labels, self.clusters.sizes.size, grow=1)
+            self.lay_out()
         return n_moved
 
-    def relabel(self, labels: NDArray[np.int32]) -> None:
-        """Take another partition of the same documents."""
-        self._lay_out(labels, int(labels.max(initial=-1)) + 1, grow=1)
-
-    def _lay_out(self, labels: NDArray[np.int32], n_slots: int, grow: int) -> None:
-        n_clusters = compact_labels(labels, n_slots)
+    def lay_out(self, grow: int = 1) -> None:
+        """Make all statistics anew from the labels, with room for `grow` times as many clusters and some more."""
+        # The old ones go first: the two together would be the peak of a fit's memory.
+        self.__dict__.pop("clusters", None)
+        self.__dict__.pop("table", None)
+        n_clusters = compact_labels(self.labels, int(self.labels.max(initial=-1)) + 1)
         capacity = roomy(grow * n_clusters, self.prior.max_clusters)
-        self.clusters = lay_out_clusters(self.prepared, labels, n_clusters, capacity, self.sampler)
+        self.clusters = lay_out_clusters(self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs)
         self.table = build_length_table(self.prepared, self.clusters, self.model, self.prior)
         self.scratch = build_scratch(self.clusters)

@@ -53,31 +53,42 @@ def prepare_documents(counts: scipy.sparse.csr_array, beta: float, whole: bool) 
     new_ids[kept] = np.arange(n_kept, dtype=np.int32)
     word_starts = np.zeros(n_kept + 1, np.int64)
     np.cumsum(frequencies[kept], out=word_starts[1:])
+    del kept, frequencies
     n_entries = int(word_starts[-1])
     count_type: Any = np.int32 if whole and total < np.iinfo(np.int32).max else np.int64
     lengths = np.zeros(n_documents, np.int64)
     by_word = np.empty(n_entries, np.int32), np.empty(n_entries, count_type)
-    log_lone_words = count_kernels.fill_by_word(
-        indptr, indices, data, scale, beta, new_ids, word_starts, *by_word, lengths
-    )
     starts = np.zeros(n_documents + 1, np.int64)
-    np.cumsum(np.bincount(by_word[0], minlength=n_documents), out=starts[1:])
+    log_lone_words = count_kernels.fill_by_word(
+        indptr, indices, data, scale, beta, new_ids, word_starts, *by_word, lengths, starts
+    )
+    del new_ids
+    np.cumsum(starts, out=starts)
     by_document = np.empty(n_entries, np.uint32), np.empty(n_entries, count_type)
-    count_kernels.fill_by_document(word_starts, *by_word, starts, *by_document)
-    max_word_total = 0
-    if n_entries:
-        max_word_total = int(np.add.reduceat(by_word[1], word_starts[:-1], dtype=np.int64).max())
+    max_word_total = int(count_kernels.fill_by_document(word_starts, *by_word, starts, *by_document))
     documents = Documents(starts, *by_document, lengths)
     return Prepared(documents, word_starts, 1.0 / scale, max_word_total, log_lone_words)
 
 
+class PairRoom(NamedTuple):
+    """Room for the pairs of all lists: a word stands in no more clusters than documents."""
+
+    slots: NDArray[np.uint32]
+    counts: NDArray[Any]
+
+
+def build_pair_room(documents: Documents) -> PairRoom:
+    """The room that the lists of these documents need, whatever the partition."""
+    return PairRoom(np.empty(documents.words.size, np.uint32), np.empty_like(documents.counts))
+
+
 def lay_out_clusters(
-    prepared: Prepared, labels: NDArray[np.int32], n_clusters: int, capacity: int, sampler: str
+    prepared: Prepared, labels: NDArray[np.int32], n_clusters: int, capacity: int, sampler: str, pairs: PairRoom
 ) -> Clusters:
-    """Count the statistics of labels 0 … n_clusters − 1, with room for `capacity` clusters.
+    """Count the statistics of labels 0 … n_clusters − 1, with room for `capacity` clusters; `pairs` is overwritten.
 
     Words in many clusters get a row with a column a slot, others a list of (cluster, count) pairs; `sampler` is "auto",
-    or "dense" (every word a row), or "sparse" (none). "auto" spends on rows no more memory than on lists.
+    or "dense" (every word a row), or "sparse" (none). "auto" spends on rows at most half the memory of the lists.
     """
     documents, n_words = prepared.documents, prepared.list_starts.size - 1
     count_type = documents.counts.dtype
@@ -88,8 +99,8 @@ def lay_out_clusters(
         rows=np.zeros((0, capacity), count_type),
         list_starts=prepared.list_starts,
         list_lengths=np.zeros(n_words, np.int32),
-        pair_slots=np.empty(documents.words.size, np.uint32),
-        pair_counts=np.empty(documents.words.size, count_type),
+        pair_slots=pairs.slots,
+        pair_counts=pairs.counts,
         free_slots=np.empty(capacity, np.int32),
         counters=np.array([n_clusters, 0, 0]),
     )
@@ -97,7 +108,7 @@ def lay_out_clusters(
     n_rows = n_words if sampler == "dense" else 0
     if sampler == "auto":
         n_rows = int(np.count_nonzero(clusters.list_lengths > ROW_SHARE * n_clusters))
-        n_rows = min(n_rows, 2 * documents.words.size // capacity)
+        n_rows = min(n_rows, documents.words.size // capacity)
     clusters = clusters._replace(rows=np.zeros((n_rows, capacity), count_type))
     move_lists_to_rows(clusters)
     return clusters
@@ -113,13 +124,12 @@ def plain_length_limit(prepared: Prepared, model: Model) -> int:
 
 
 def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, prior: Prior) -> LengthTable:
-    """The table of the most frequent document lengths; it takes no more memory than the counts themselves."""
+    """The table of the most frequent document lengths; it takes at most half the memory of the counts."""
     capacity = clusters.sizes.size
     limit = min(plain_length_limit(prepared, model), int(prepared.documents.lengths.max(initial=0)))
-    lengths = prepared.documents.lengths
-    frequencies = np.bincount(lengths[lengths <= limit], minlength=limit + 1)
+    frequencies = count_kernels.count_lengths(prepared.documents.lengths, limit)
     frequencies[0] = 0
-    room = max(prepared.documents.words.size // capacity, 1)
+    room = max(prepared.documents.words.size // (2 * capacity), 1)
     frequent = np.argsort(-frequencies, kind="stable")[: min(MAX_LENGTHS, room)]
     frequent = np.sort(frequent[frequencies[frequent] > 0])
     row_of_length = np.full(limit + 1, -1, np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -72,13 +73,19 @@ def fit_partition(
         settled=settled_sampler(settings.tol, state.n_documents),
         progress=progress,
         name="sampling",
+        columns=("n_clusters", "n_moved", "log_joint", "seconds"),
     )
     converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
-    if outcome.interrupted:
-        state.relabel(state.labels)  # the labels are whole at any moment, the statistics need not be
-    elif settings.polish:
-        twins = count_twins(counts)
-        converged = _polish(state, counts, twins, progress)
+    interrupted = outcome.interrupted
+    if settings.polish and not interrupted:
+        try:
+            twins = count_twins(counts, prepared.unit)
+            converged, interrupted = _polish(state, counts, twins, progress)
+        except KeyboardInterrupt:
+            warnings.warn("polishing interrupted: this is what had been reached", stacklevel=2)
+            converged, interrupted = False, True
+    if interrupted:
+        state.lay_out()  # the labels are whole at any moment, the statistics need not be
     return FittedPartition(
         labels=order_by_size(state.labels),
         twins=twins,
@@ -98,13 +105,15 @@ def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mappin
     return move
 
 
-def _polish(state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress) -> bool:
-    """Move documents to their most probable option until none moves; whether that was reached."""
+def _polish(
+    state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress
+) -> tuple[bool, bool]:
+    """Move documents to their most probable option until none moves; whether that was reached, or interrupted."""
 
     def greedy_move(sweep: int, tick: Tick) -> Mapping[str, float]:
         return {"n_moved": state.improve(twins, tick)}
 
-    passes_left, together = MAX_PASSES, False
+    passes_left = MAX_PASSES
     while passes_left > 0:
         outcome: Outcome = run(
             [greedy_move],
@@ -113,25 +122,23 @@ def _polish(state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np
             settled=no_document_moved,
             progress=progress,
             name="polishing",
+            columns=("n_moved",),
         )
         passes_left -= outcome.n_sweeps
         # Twins can only be apart here where each of them is alone, or for want of empty clusters.
-        together = not put_twins_together(counts, state.labels, twins)
+        together = not put_twins_together(counts, state.prepared.unit, state.labels, twins)
         if together or outcome.interrupted:
-            return outcome.stopped_by_itself
-        state.relabel(state.labels)
-    return False
+            return outcome.stopped_by_itself, outcome.interrupted
+        state.lay_out()
+    return False, False
 
 
 def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """Number the clusters 0, 1, … by falling size, equal sizes by their first document; −1 stays."""
-    used = labels >= 0
-    if not used.any():
-        return labels.copy()
-    _, first, inverse, sizes = np.unique(labels[used], return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
-    ranks = np.empty(order.size, np.int32)
-    ranks[order] = np.arange(order.size, dtype=np.int32)
-    ordered = np.full(labels.size, -1, np.int32)
-    ordered[used] = ranks[inverse]
-    return ordered
+    sizes = np.bincount(labels[labels >= 0])
+    first = np.empty(sizes.size + 1, np.int64)  # one more, for the label −1
+    first[labels[::-1]] = np.arange(labels.size)[::-1]
+    order = np.lexsort((first[:-1], -sizes))
+    ranks = np.full(sizes.size + 1, -1, np.int32)
+    ranks[order] = np.arange(sizes.size, dtype=np.int32)
+    return ranks[labels]

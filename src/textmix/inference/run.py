@@ -54,12 +54,15 @@ def run(
     settled: Callable[[Trace], bool],
     progress: Progress,
     name: str,
+    columns: Sequence[str],
 ) -> Outcome:
     """Run the moves, in order, once a sweep, until `settled` says so or n_sweeps are done.
 
+    `columns` are the names that the trace has even if there was no sweep.
+
     Ctrl-C ends the run at the end of the block of documents at hand; what has been reached stays.
     """
-    trace = Trace()
+    trace = Trace({column: [] for column in columns})
     with progress.task(name, total=n_sweeps * n_documents * len(moves)) as task:
         for index in range(n_sweeps):
             started = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -47,7 +47,7 @@ class PartitionScorer:
         """From each cluster's number of documents and word counts."""
         n_clusters, n_words = cluster_word_counts.shape
         by_word = cluster_word_counts.tocsc()
-        counts = np.rint(by_word.data / unit).astype(np.int64)
+        counts = _in_units(by_word.data, unit)
         totals = np.zeros(max(n_clusters, 1), np.int64)
         np.add.at(totals, by_word.indices, counts)
         clusters = Clusters(
@@ -113,7 +113,7 @@ class PartitionScorer:
         return np.asarray(words - (gammaln(vocabulary_beta + lengths) - gammaln(vocabulary_beta)))
 
     def _documents(self, counts: scipy.sparse.csr_array) -> Documents:
-        in_units = np.rint(counts.data / self.model.unit).astype(np.int64)
+        in_units = _in_units(counts.data, self.model.unit)
         sums = np.concatenate(([0], np.cumsum(in_units)))
         return Documents(
             starts=counts.indptr.astype(np.int64),
@@ -121,3 +121,10 @@ class PartitionScorer:
             counts=in_units,
             lengths=np.diff(sums[counts.indptr]),
         )
+
+
+def _in_units(counts: NDArray[Any], unit: float) -> NDArray[np.int64]:
+    """Counts above 0 as integers, rounded but never to zero, as the sampler takes them."""
+    if unit == 1.0:
+        return counts.astype(np.int64)
+    return np.maximum(np.rint(counts / unit), 1.0).astype(np.int64)

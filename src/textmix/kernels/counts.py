@@ -35,12 +35,18 @@ def document_frequencies(indices, data, n_words):
     return frequencies
 
 
+@inline
+def in_units(value, scale):
+    """A count above 0 as an integer: multiplied by the scale and rounded, but never to zero."""
+    return np.int64(value) if scale == 1.0 else np.int64(max(1.0, np.rint(value * scale)))
+
+
 @kernel
-def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, documents, counts, lengths):
+def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, documents, counts, lengths, starts):
     """Write the entries word by word (CSC), words by their new ids; a word whose new id is −1 counts in lengths only.
 
-    Counts are multiplied by the scale and rounded, but never to zero. Returns Σ log Γ(c + β) − log Γ(β) over the
-    entries of words whose new id is −1.
+    `starts` gets, one place on, how many entries of each document are written. Returns Σ log Γ(c + β) − log Γ(β) over
+    the entries of words whose new id is −1.
     """
     position = word_starts[:-1].copy()
     log_lone_words = 0.0
@@ -48,7 +54,7 @@ def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, docum
         total = np.int64(0)
         for entry in range(indptr[document], indptr[document + 1]):
             if data[entry] > 0:
-                count = np.int64(max(1.0, np.rint(data[entry] * scale)))
+                count = in_units(data[entry], scale)
                 total += count
                 word = new_ids[indices[entry]]
                 if word >= 0:
@@ -56,6 +62,7 @@ def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, docum
                     documents[place] = document
                     counts[place] = count
                     position[word] = place + 1
+                    starts[document + 1] += 1
                 else:
                     log_lone_words += log_rising(beta, count / scale)
         lengths[document] = total
@@ -64,15 +71,20 @@ def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, docum
 
 @kernel
 def fill_by_document(word_starts, documents, counts_by_word, starts, words, counts):
-    """Write word-by-word entries document by document; words rise within each."""
+    """Write word-by-word entries document by document; words rise within each. Returns the largest total of a word."""
     position = starts[:-1].copy()
+    largest = np.int64(0)
     for word in range(word_starts.size - 1):
+        total = np.int64(0)
         for entry in range(word_starts[word], word_starts[word + 1]):
             document = documents[entry]
             place = position[document]
             words[place] = word
             counts[place] = counts_by_word[entry]
+            total += counts_by_word[entry]
             position[document] = place + 1
+        largest = max(largest, total)
+    return largest
 
 
 @inline
@@ -85,17 +97,24 @@ def scramble(bits):
 
 
 @kernel
-def hash_rows(indptr, indices, data):
-    """A 64-bit hash of each row's non-zero entries that does not depend on their order."""
+def hash_rows(indptr, indices, data, scale):
+    """A 64-bit hash of each row's non-zero entries, as integers, that does not depend on their order."""
     hashes = np.empty(indptr.size - 1, np.uint64)
     for row in range(indptr.size - 1):
         total = np.uint64(0)
         for entry in range(indptr[row], indptr[row + 1]):
             if data[entry] != 0:
-                whole = np.floor(data[entry])
-                fraction = (data[entry] - whole) * 4503599627370496.0  # 2^52
                 bits = scramble(np.uint64(indices[entry]))
-                bits = scramble(bits ^ np.uint64(np.int64(whole)))
-                total += scramble(bits ^ np.uint64(np.int64(fraction)))
+                total += scramble(bits ^ np.uint64(in_units(data[entry], scale)))
         hashes[row] = total
     return hashes
+
+
+@kernel
+def count_lengths(lengths, limit):
+    """How many documents have each length from 0 to the limit."""
+    frequencies = np.zeros(limit + 1, np.int64)
+    for length in lengths:
+        if length <= limit:
+            frequencies[length] += 1
+    return frequencies

@@ -6,8 +6,8 @@ import math
 
 from .jit import inline
 
-# From here on Stirling's series with three terms is exact to 1e-13.
-SERIES_FROM = 64.0
+# From here on what Stirling's series leaves out here, 1/(1260 x⁵), is below 1e-13.
+SERIES_FROM = 96.0
 
 
 @inline
@@ -23,6 +23,6 @@ def log_rising(x, n):
 @inline
 def log_rising_from(table, base, unit, n, added):
     """log Γ(base + n + added) − log Γ(base + n) for counts in units, from the table where it reaches."""
-    if n + added < table.size:
+    if n >= 0 and n + added < table.size:
         return table[n + added] - table[n]
     return log_rising(base + n * unit, added * unit)

@@ -81,8 +81,11 @@ def sum_bases(clusters, table):
     """Compute the sums of the length table anew."""
     for row in range(table.lengths.size):
         total = 0.0
-        for slot in range(clusters.counters[N_SLOTS]):
-            total += table.bases[row, slot]
+        for first in range(0, clusters.counters[N_SLOTS], BLOCK):
+            part = 0.0
+            for slot in range(first, min(first + BLOCK, clusters.counters[N_SLOTS])):
+                part += table.bases[row, slot]
+            total += part
         table.sums[row] = total
         table.peaks[row] = total
     table.n_updates[0] = 0
@@ -325,12 +328,13 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
         lost = 0.0
         if sparse:
             n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
-            lost = ROUNDING * (table.n_updates[0] + n_slots) * table.peaks[row]
+            n_additions = table.n_updates[0] + n_weights + n_slots // BLOCK + BLOCK
+            lost = ROUNDING * n_additions * table.peaks[row]
         else:
             total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
         everything = total + rest + fresh
         plain = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
-        if lost > LOST_LIMIT * everything:
+        if lost > LOST_LIMIT * everything and table.n_updates[0] > 0:
             sum_bases(clusters, table)
     if not plain:
         sparse, n_weights, rest = False, n_slots, 0.0
@@ -339,16 +343,20 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
 
 
 @inline
-def draw(clusters, table, scratch, weighed, uniform):
+def draw(clusters, table, scratch, weighed, own, uniform):
     """The slot, or NEW, that a uniform number from [0, 1) falls on when each takes room in proportion to its weight."""
     sparse, row, n_weights, total, rest, fresh = weighed
     target = uniform * (total + rest + fresh) - fresh
     if target < 0.0:
         return np.int64(NEW)
     if target >= total and rest > 0.0:
-        return pick_untouched(clusters, table, scratch, row, n_weights, target - total)
-    index = pick(scratch.weights, n_weights, scratch.sums, target)
-    return np.int64(scratch.touched[index]) if sparse else index
+        sparse = False
+        index = pick_untouched(clusters, table, scratch, row, n_weights, target - total)
+    else:
+        index = pick(scratch.weights, n_weights, scratch.sums, target)
+    if scratch.weights[index] <= 0.0:
+        return own  # rounding left a target where there is nothing
+    return np.int64(scratch.touched[index]) if sparse else np.int64(index)
 
 
 @inline
@@ -394,7 +402,7 @@ def sweep(documents, clusters, model, prior, table, scratch, first, last, unifor
             only_twins = twins.size > 0 and clusters.sizes[own] == twins[document]
             slot = most_probable(clusters, table, scratch, weighed, own, only_twins)
         else:
-            slot = draw(clusters, table, scratch, weighed, uniforms[uniforms.size - last + document])
+            slot = draw(clusters, table, scratch, weighed, own, uniforms[uniforms.size - last + document])
         if slot == NEW:
             slot = own if clusters.sizes[own] == 1 else take_slot(clusters)
         if slot != own:

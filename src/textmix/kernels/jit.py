@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.options import DefaultOptions
 
 
 def _sources_hash() -> str:
@@ -50,7 +51,9 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
     """
     if function is None:
         return lambda decorated: kernel(decorated, allocates=allocates)
-    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if not allocates and hasattr(DefaultOptions, "_nrt"):
+        settings["_nrt"] = False
     if _CACHE_FOLDER is None:
         return numba.njit(**settings)(function)
     # Numba reads the folder when the decorator runs; other users of Numba in this process keep theirs.

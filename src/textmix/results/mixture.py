@@ -55,10 +55,10 @@ class FittedMixture:
             labels=estimator.labels_,
             cluster_sizes=estimator.cluster_sizes_,
             cluster_word_counts=estimator.cluster_word_counts_,
-            beta=float(estimator.beta),
+            beta=estimator._beta,
             prior=estimator._prior,
             unit=float(estimator._unit),
-            polished=bool(estimator.polish),
+            polished=estimator._polished,
             twins=estimator._twins,
             trace=estimator.trace_,
             n_sweeps=int(estimator.n_iter_),
@@ -78,6 +78,8 @@ class FittedMixture:
         estimator.cluster_word_counts_ = self.cluster_word_counts
         estimator.n_features_in_ = int(counts.shape[1])
         estimator._prior = self.prior
+        estimator._beta = self.beta
+        estimator._polished = self.polished
         estimator._unit = self.unit
         estimator._twins = self.twins
         estimator._counts = counts
