@@ -165,6 +165,18 @@ def test_greedy_passes_are_the_reference_s(name, prior, sampler, arithmetic):
     assert reference.canonical(state.labels) == reference.canonical(expected)
 
 
+@every_sampler
+@every_arithmetic
+def test_ties_stay(sampler, arithmetic):
+    """A document that two clusters suit equally well keeps its own."""
+    corpus = Corpus(np.array([[3, 0]] * 3 + [[0, 3]] * 3 + [[1, 1]]), 0.1)
+    for own in (0, 1):
+        labels = np.array([0, 0, 0, 1, 1, 1, own])
+        state = build_state(corpus, labels, ("finite", 2, 0.3), sampler, arithmetic)
+        assert state.improve(NO_TWINS, lambda _: None) == 0
+        assert state.labels.tolist() == labels.tolist()
+
+
 # Step 3: recount
 
 
