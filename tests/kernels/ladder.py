@@ -29,8 +29,8 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 # table with what is there, so that a new kernel cannot be forgotten.
 STEPS: dict[str, tuple[str, ...]] = {
     "gibbs.sweep": ("conditional", "twins", "recount", "posterior", "faults"),
-    "gibbs.sum_bases": ("conditional", "recount"),
-    "gibbs.fill_bases": ("conditional", "recount"),
+    "weights.sum_bases": ("conditional", "recount"),
+    "weights.fill_bases": ("conditional", "recount"),
     "conditionals.conditional_probabilities": ("conditional", "twins"),
     "conditionals.settle_ties": ("twins",),
     "statistics.compact_labels": ("recount",),

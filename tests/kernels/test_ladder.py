@@ -32,10 +32,10 @@ from kernels.ladder import (
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import build_length_table, build_pair_room, lay_out_clusters
 from textmix.kernels.gamma import log_rising
-from textmix.kernels.gibbs import weigh
 from textmix.kernels.jit import kernel
 from textmix.kernels.state import N_FREE, N_SLOTS
 from textmix.kernels.statistics import compact_labels
+from textmix.kernels.weights import weigh
 
 # Without compilation the same ladder runs in Python, on fewer draws: that is how broken copies are tried.
 INTERPRETED = bool(numba.config.DISABLE_JIT)

@@ -214,11 +214,16 @@ def sum_by_cluster(
     counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
 ) -> scipy.sparse.csr_array:
     """Word counts of each cluster."""
-    used = np.flatnonzero(labels >= 0)
-    sum_type = np.float64 if counts.dtype.kind == "f" else np.int64
+    # Documents by cluster; those without words, label −1, come first and are left out.
+    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
+    members = np.argsort(labels, kind="stable")[sizes[0] :]
+    # The type of the counts where it holds the sums, so that SciPy need not copy them.
+    wide = np.float64 if counts.dtype.kind == "f" else np.int64
+    fits = counts.dtype.kind != "f" and counts.data.sum(dtype=np.float64) < np.iinfo(counts.dtype).max
     membership = scipy.sparse.csr_array(
-        (np.ones(used.size, sum_type), (labels[used], used)), shape=(n_clusters, labels.size)
+        (np.ones(members.size, counts.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
+        shape=(n_clusters, labels.size),
     )
-    sums = scipy.sparse.csr_array(membership @ counts)
+    sums = scipy.sparse.csr_array(membership @ counts, dtype=wide)
     sums.sort_indices()
     return sums

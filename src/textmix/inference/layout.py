@@ -10,9 +10,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.kernels import counts as count_kernels
-from textmix.kernels.gibbs import BLOCK, fill_bases
 from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import count_pairs, move_lists_to_rows
+from textmix.kernels.weights import BLOCK, fill_bases
 
 MAX_LENGTHS = 64  # document lengths that have a row in the length table, the most frequent ones
 PLAIN_POWERS = 240.0  # powers of ten that a product in plain numbers may span
@@ -26,7 +26,7 @@ class Prepared(NamedTuple):
     """Documents in the form the kernels take, and what they need to know of them."""
 
     documents: Documents
-    list_starts: NDArray[np.int64]  # room for each word's pairs: as many as documents that hold it
+    list_starts: NDArray[Any]  # room for each word's pairs: as many as documents that hold it
     unit: float
     max_word_total: int
     log_lone_words: float  # what the words left out add to the log joint, whatever the partition
@@ -51,14 +51,14 @@ def prepare_documents(counts: scipy.sparse.csr_array, beta: float, whole: bool) 
     kept = np.argsort(-frequencies, kind="stable")[:n_kept]
     new_ids = np.full(n_words, -1, np.int32)
     new_ids[kept] = np.arange(n_kept, dtype=np.int32)
-    word_starts = np.zeros(n_kept + 1, np.int64)
+    count_type: Any = np.int32 if whole and total < np.iinfo(np.int32).max else np.int64
+    word_starts = np.zeros(n_kept + 1, count_type)
     np.cumsum(frequencies[kept], out=word_starts[1:])
     del kept, frequencies
     n_entries = int(word_starts[-1])
-    count_type: Any = np.int32 if whole and total < np.iinfo(np.int32).max else np.int64
-    lengths = np.zeros(n_documents, np.int64)
+    lengths = np.zeros(n_documents, count_type)
     by_word = np.empty(n_entries, np.int32), np.empty(n_entries, count_type)
-    starts = np.zeros(n_documents + 1, np.int64)
+    starts = np.zeros(n_documents + 1, count_type)
     log_lone_words = count_kernels.fill_by_word(
         indptr, indices, data, scale, beta, new_ids, word_starts, *by_word, lengths, starts
     )

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from .gibbs import TOLERANCE, log_weigh_all, new_weight
+from .gibbs import TOLERANCE
 from .jit import kernel
 from .state import N_SLOTS
+from .weights import log_weigh_all, new_weight
 
 
 @kernel(allocates=False)

@@ -14,15 +14,16 @@ N_MOVED = 2  # documents moved since the statistics were laid out
 
 
 # Index arrays that kernels gather by are unsigned: Numba checks signed ones for negative values at every access.
+# Arrays of type Any hold int32 where all counts are whole and add up to less than 2^31, else int64; all of them alike.
 
 
 class Documents(NamedTuple):
     """Counts by document (CSR). Words of one document alone are left out: they score the same in every cluster."""
 
-    starts: NDArray[np.int64]  # where a document's entries begin; one more than documents
+    starts: NDArray[Any]  # where a document's entries begin; one more than documents
     words: NDArray[np.uint32]  # rising within a document; the most widespread word is 0
-    counts: NDArray[Any]  # int32 or int64, in units of Model.unit
-    lengths: NDArray[np.int64]  # all words counted, also those left out; in units; 0: the document has no words
+    counts: NDArray[Any]  # in units of Model.unit
+    lengths: NDArray[Any]  # all words counted, also those left out; in units; 0: the document has no words
 
 
 class Model(NamedTuple):
@@ -50,7 +51,7 @@ class Clusters(NamedTuple):
     sizes: NDArray[np.int64]  # documents (m_z)
     totals: NDArray[np.int64]  # words (n_z)
     rows: NDArray[Any]  # counts (n_z^w) of the words 0 … n_rows − 1, a row a word, a column a slot
-    list_starts: NDArray[np.int64]  # where a word's list of pairs begins; its room is the word's document frequency
+    list_starts: NDArray[Any]  # where a word's list of pairs begins; its room is the word's document frequency
     list_lengths: NDArray[np.int32]  # pairs in the list
     pair_slots: NDArray[np.uint32]
     pair_counts: NDArray[Any]  # n_z^w > 0

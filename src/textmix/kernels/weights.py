@@ -1,0 +1,310 @@
+"""What a document weighs in each cluster without it.
+
+Three forms of the same weights, all exact:
+
+- `weigh_touched`: only clusters that share a word with the document are visited; all others together are one number.
+- `weigh_all`: every cluster, products in plain numbers, for documents that hold widespread words.
+- `weigh_all_log`: every cluster in log space, for lengths without a row in the length table, fractional counts, and
+  wherever plain numbers would overflow or lose digits.
+
+Weights are relative to an empty cluster of weight 1: w_z = (m_z + a) ∏_{i<N} (Vβ + i)/(n_z + Vβ + i) ∏_w gain(n_z^w),
+gain = ∏_{j<c} (n_z^w + β + j)/(β + j), with the document taken out (GSDPMM, eq. IV.28, IV.29 and IV.44).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .gamma import log_rising_from
+from .jit import inline, kernel
+from .state import N_SLOTS
+from .statistics import find_pair, n_active
+
+NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
+BLOCK = 32  # weights that are summed together
+TILE = 512  # weights that are worked on together
+ROUNDING = 2.3e-16  # of one addition, relative
+LOST_LIMIT = 1e-11  # share of the total that rounding of the running sums may amount to
+PLAIN_MIN, PLAIN_MAX = 1e-250, 1e250  # totals outside are computed in log space
+
+
+@inline
+def new_weight(clusters, prior, alone):
+    """What all empty clusters weigh together; a document alone in its cluster leaves one more behind."""
+    n_empty = prior.max_clusters - n_active(clusters) + (1 if alone else 0)
+    return prior.concentration + prior.pseudo_count * n_empty
+
+
+@inline
+def base_weight(model, prior, size, total, length):
+    """(m + a) ∏_{i<N} (Vβ + i)/(n + Vβ + i) for a whole length N."""
+    weight = size + prior.pseudo_count
+    start = total + model.vocabulary_beta
+    for i in range(length):
+        weight *= (model.vocabulary_beta + i) / (start + i)
+    return weight
+
+
+@inline
+def gain(model, count, added):
+    """∏_{j<c} (n + β + j)/(β + j)."""
+    product = (count + model.beta) * (1.0 / model.beta)
+    for j in range(1, added):
+        product *= (count + model.beta + j) / (model.beta + j)
+    return product
+
+
+@inline
+def refresh_bases(clusters, model, prior, table, slot):
+    """Write a cluster's column of the length table anew and correct the sums."""
+    size = clusters.sizes[slot]
+    start = clusters.totals[slot] + model.vocabulary_beta
+    weight = size + prior.pseudo_count if size > 0 else 0.0
+    reached = 0
+    for row in range(table.lengths.size):
+        length = table.lengths[row]
+        for i in range(reached, length):
+            weight *= (model.vocabulary_beta + i) / (start + i)
+        reached = length
+        table.sums[row] += weight - table.bases[row, slot]
+        table.bases[row, slot] = weight
+        table.peaks[row] = max(table.peaks[row], table.sums[row])
+    table.n_updates[0] += 1
+
+
+@kernel(allocates=False)
+def sum_bases(clusters, table):
+    """Compute the sums of the length table anew."""
+    for row in range(table.lengths.size):
+        total = 0.0
+        for first in range(0, clusters.counters[N_SLOTS], BLOCK):
+            part = 0.0
+            for slot in range(first, min(first + BLOCK, clusters.counters[N_SLOTS])):
+                part += table.bases[row, slot]
+            total += part
+        table.sums[row] = total
+        table.peaks[row] = total
+    table.n_updates[0] = 0
+
+
+@kernel(allocates=False)
+def fill_bases(clusters, model, prior, table):
+    """Compute the whole length table."""
+    table.bases[:] = 0.0
+    for slot in range(clusters.counters[N_SLOTS]):
+        refresh_bases(clusters, model, prior, table, slot)
+    sum_bases(clusters, table)
+
+
+@inline
+def weigh_touched(documents, clusters, model, prior, table, scratch, document, row):
+    """Leave in scratch the clusters touched and their weights; return their number, their sum and that of the rest.
+
+    touched[0] is the document's own cluster. The loop over pairs has no branch: a gain that is still 1 marks a cluster
+    not yet touched, and the own cluster's gain runs with a minus sign, so that it never looks like one.
+    """
+    own = np.uint32(clusters.labels[document])
+    gains, touched, weights = scratch.gains, scratch.touched, scratch.weights
+    pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
+    gains[own] = -1.0
+    touched[0] = own
+    n_touched = np.uint32(1)
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        start = clusters.list_starts[word]
+        stop = start + clusters.list_lengths[word]
+        for pair in range(start, stop):
+            slot = pair_slots[pair]
+            present = pair_counts[pair] - np.int32(slot == own) * count
+            before = gains[slot]
+            touched[n_touched] = slot
+            n_touched += np.uint32(before == 1.0)
+            gains[slot] = before * gain(model, present, count)
+    bases = table.bases[row]
+    weights[0] = own_base(documents, clusters, model, prior, document, own) * -gains[own]
+    covered, covered_too = bases[own], 0.0  # two sums, so that one addition need not wait for the other
+    gains[own] = 1.0
+    for index in range(1, n_touched):
+        slot = touched[index]
+        covered, covered_too = covered_too, covered + bases[slot]
+        weights[index] = bases[slot] * gains[slot]
+        gains[slot] = 1.0
+    total = block_sums(weights, np.int64(n_touched), scratch.sums)
+    return np.int64(n_touched), total, max(table.sums[row] - (covered + covered_too), 0.0)
+
+
+@inline
+def own_base(documents, clusters, model, prior, document, own):
+    """The base weight of the document's own cluster without it; 0 if nothing is left of it."""
+    length = documents.lengths[document]
+    if clusters.sizes[own] == 1:
+        return 0.0
+    return base_weight(model, prior, clusters.sizes[own] - 1, clusters.totals[own] - length, length)
+
+
+@inline
+def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
+    """Leave every slot's weight in scratch.weights; return their sum.
+
+    Lists go into scratch.gains first; then, a tile of slots at a time that stays in the nearest cache, come base
+    weights and rows. The own cluster's entry runs along with the others and is replaced at the end.
+    """
+    own = np.uint32(clusters.labels[document])
+    n_slots, n_rows = clusters.counters[N_SLOTS], clusters.rows.shape[0]
+    gains, weights, bases, rows = scratch.gains, scratch.weights, table.bases, clusters.rows
+    pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
+    own_weight = own_base(documents, clusters, model, prior, document, own)
+    start, stop = documents.starts[document], documents.starts[document + 1]
+    for entry in range(start, stop):
+        word, count = documents.words[entry], documents.counts[entry]
+        if word < n_rows:
+            present_in_own = np.int64(rows[word, own])
+        else:
+            first = clusters.list_starts[word]
+            for pair in range(first, first + clusters.list_lengths[word]):
+                gains[pair_slots[pair]] *= gain(model, pair_counts[pair], count)
+            present_in_own = np.int64(pair_counts[find_pair(clusters, word, own)])
+        own_weight *= gain(model, present_in_own - count, count)
+    for first in range(0, n_slots, TILE):
+        # Views that are indexed from 0: Numba would check any other start for negative values at every access.
+        last = min(first + TILE, n_slots)
+        tile, tile_bases, tile_gains = weights[first:last], bases[row, first:last], gains[first:last]
+        for slot in range(tile.size):
+            tile[slot] = tile_bases[slot] * tile_gains[slot]
+            tile_gains[slot] = 1.0
+        for entry in range(start, stop):
+            word = documents.words[entry]
+            if word >= n_rows:
+                break
+            tile_counts = rows[word, first:last]
+            for j in range(documents.counts[entry]):
+                shift, scale = model.beta + j, 1.0 / (model.beta + j)
+                for slot in range(tile.size):
+                    tile[slot] *= (tile_counts[slot] + shift) * scale
+    weights[own] = own_weight
+    return block_sums(weights, n_slots, scratch.sums)
+
+
+@inline
+def block_sums(values, n, sums):
+    """Write the sums of the first n values, BLOCK at a time, and return their sum.
+
+    The order of additions is fixed, and yet four of them are under way at once.
+    """
+    total = 0.0
+    for block in range((n + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
+        last = min(first + BLOCK, n)
+        whole = last - (last - first) % 4
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(first, whole, 4):
+            a += values[i]
+            b += values[i + 1]
+            c += values[i + 2]
+            d += values[i + 3]
+        for i in range(whole, last):
+            a += values[i]
+        sums[block] = (a + b) + (c + d)
+        total += sums[block]
+    return total
+
+
+@inline
+def log_weigh_all(documents, clusters, model, prior, log_weights, document):
+    """Write every slot's log weight (−inf for empty slots)."""
+    own = clusters.labels[document]
+    n_slots = clusters.counters[N_SLOTS]
+    n_rows = clusters.rows.shape[0]
+    beta, unit, table = model.beta, model.unit, model.log_rising_word
+    length = documents.lengths[document]
+    log_empty = log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, 0, length)
+    for slot in range(n_slots):
+        size, total = clusters.sizes[slot], clusters.totals[slot]
+        if slot == own:
+            size, total = size - 1, total - length
+        if size > 0:
+            log_weights[slot] = (
+                math.log(size + prior.pseudo_count)
+                + log_empty
+                - log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, total, length)
+            )
+        else:
+            log_weights[slot] = -np.inf
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        fresh = log_rising_from(table, beta, unit, 0, count)
+        if word < n_rows:
+            counts = clusters.rows[word]
+            for slot in range(n_slots):
+                present = counts[slot] - (count if slot == own else 0)
+                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+        else:
+            start = clusters.list_starts[word]
+            for pair in range(start, start + clusters.list_lengths[word]):
+                slot = clusters.pair_slots[pair]
+                present = clusters.pair_counts[pair] - (count if slot == own else 0)
+                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+
+
+@inline
+def weigh_all_log(documents, clusters, model, prior, scratch, document, fresh):
+    """Leave every slot's weight in scratch.weights relative to the largest; return their sum and the new cluster's."""
+    n_slots = clusters.counters[N_SLOTS]
+    weights = scratch.weights
+    log_weigh_all(documents, clusters, model, prior, weights, document)
+    log_new = math.log(fresh) if fresh > 0.0 else -np.inf
+    highest = log_new
+    for slot in range(n_slots):
+        highest = max(highest, weights[slot])
+    for slot in range(n_slots):
+        difference = weights[slot] - highest
+        weights[slot] = math.exp(difference) if difference > NEGLIGIBLE else 0.0
+    return block_sums(weights, n_slots, scratch.sums), math.exp(log_new - highest)
+
+
+@inline
+def is_sparse(documents, clusters, document):
+    """Whether no word of a document has a row, and its lists together are shorter than the list of clusters."""
+    n_pairs = 0
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        if word < clusters.rows.shape[0]:
+            return False
+        n_pairs += clusters.list_lengths[word]
+    return n_pairs <= clusters.counters[N_SLOTS]
+
+
+@inline
+def weigh(documents, clusters, model, prior, table, scratch, document):
+    """Leave a document's weights in scratch by whichever form suits it, and say how to read them.
+
+    Returns (sparse, row, n_weights, total, rest, fresh): the first n_weights of scratch.weights sum to total and belong
+    to the slots scratch.touched (sparse) or 0, 1, … (not sparse); all other clusters together weigh rest, each of them
+    table.bases[row]; a new cluster weighs fresh.
+    """
+    length = documents.lengths[document]
+    n_slots = clusters.counters[N_SLOTS]
+    fresh = new_weight(clusters, prior, clusters.sizes[clusters.labels[document]] == 1)
+    row = np.int64(table.row_of_length[length]) if length < table.row_of_length.size else np.int64(-1)
+    sparse, plain, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
+    if row >= 0:
+        sparse = is_sparse(documents, clusters, document)
+        lost = 0.0
+        if sparse:
+            n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
+            n_additions = table.n_updates[0] + n_weights + n_slots // BLOCK + BLOCK
+            lost = ROUNDING * n_additions * table.peaks[row]
+        else:
+            total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
+        everything = total + rest + fresh
+        plain = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
+        if lost > LOST_LIMIT * everything and table.n_updates[0] > 0:
+            sum_bases(clusters, table)
+    if not plain:
+        sparse, n_weights, rest = False, n_slots, 0.0
+        total, fresh = weigh_all_log(documents, clusters, model, prior, scratch, document, fresh)
+    return sparse, row, n_weights, total, rest, fresh
