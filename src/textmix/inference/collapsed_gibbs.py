@@ -118,4 +118,4 @@ class GibbsState:
         capacity = roomy(grow * n_clusters, self.prior.max_clusters)
         self.clusters = lay_out_clusters(self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs)
         self.table = build_length_table(self.prepared, self.clusters, self.model, self.prior)
-        self.scratch = build_scratch(self.clusters)
+        self.scratch = build_scratch(self.clusters, self.table)

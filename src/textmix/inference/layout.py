@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from textmix.kernels import counts as count_kernels
 from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import count_pairs, move_lists_to_rows
-from textmix.kernels.weights import BLOCK, fill_bases
+from textmix.kernels.weights import fill_bases
 
 MAX_LENGTHS = 64  # document lengths that have a row in the length table, the most frequent ones
 PLAIN_POWERS = 240.0  # powers of ten that a product in plain numbers may span
@@ -146,10 +146,17 @@ def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, pri
     return table
 
 
-def build_scratch(clusters: Clusters) -> Scratch:
-    """Working space for as many slots as there are."""
-    n = clusters.sizes.size + 1
-    return Scratch(np.ones(n), np.empty(n, np.uint32), np.empty(n), np.empty(n // BLOCK + 1))
+def build_scratch(clusters: Clusters, table: LengthTable) -> Scratch:
+    """Working space for as many slots as there are, and documents as long as the table's longest."""
+    n, length = clusters.sizes.size + 1, table.row_of_length.size
+    return Scratch(
+        gains=np.ones(n),
+        touched=np.empty(n, np.uint32),
+        weights=np.empty(n),
+        sums=np.empty(n // 64 + 16),
+        factor_words=np.empty(length, np.uint32),
+        factor_shifts=np.empty(length),
+    )
 
 
 def roomy(n_clusters: int, max_clusters: int) -> int:

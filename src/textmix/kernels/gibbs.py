@@ -7,7 +7,7 @@ import numpy as np
 from .jit import inline, kernel
 from .state import N_SLOTS
 from .statistics import has_room, move_document, take_slot
-from .weights import BLOCK, block_sums, refresh_bases, weigh
+from .weights import n_partial_sums, partial_sums, refresh_bases, weigh
 
 NEW = -1  # the choice "a new cluster"
 TOLERANCE = 1e-9  # polishing: how much more probable another option must be
@@ -15,17 +15,20 @@ TOLERANCE = 1e-9  # polishing: how much more probable another option must be
 
 @inline
 def pick(values, n, sums, target):
-    """The first index at which the running sum exceeds the target; the last value above 0 if rounding leaves some."""
-    block, n_blocks = 0, (n + BLOCK - 1) // BLOCK
-    while block < n_blocks - 1 and target >= sums[block]:
-        target -= sums[block]
-        block += 1
-    index = block * BLOCK
-    while index < n - 1 and target >= values[index]:
-        target -= values[index]
+    """The first index at which the running sum, taken in the order of the partial sums, exceeds the target.
+
+    Where rounding leaves a target behind the last value, the value before it that is above 0.
+    """
+    step = n_partial_sums(n)
+    index = 0
+    while index < step - 1 and target >= sums[index]:
+        target -= sums[index]
         index += 1
-    while values[index] <= 0.0 and index > 0:
-        index -= 1
+    while index + step < n and target >= values[index]:
+        target -= values[index]
+        index += step
+    while values[index] <= 0.0 and index >= step:
+        index -= step
     return index
 
 
@@ -39,7 +42,7 @@ def pick_untouched(clusters, table, scratch, row, n_touched, target):
         weights[slot] = table.bases[row, slot] * gains[slot]
     for index in range(n_touched):
         gains[scratch.touched[index]] = 1.0
-    block_sums(weights, n_slots, scratch.sums)
+    partial_sums(weights, n_slots, scratch.sums)
     return pick(weights, n_slots, scratch.sums, target)
 
 

@@ -80,4 +80,6 @@ class Scratch(NamedTuple):
     gains: NDArray[np.float64]  # 1 between documents
     touched: NDArray[np.uint32]
     weights: NDArray[np.float64]
-    sums: NDArray[np.float64]  # of blocks of weights
+    sums: NDArray[np.float64]  # partial sums of weights
+    factor_words: NDArray[np.uint32]  # the words of a document that have a row, repeated as often as they occur
+    factor_shifts: NDArray[np.float64]  # β, β + 1, … for these

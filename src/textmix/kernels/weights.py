@@ -23,7 +23,7 @@ from .state import N_SLOTS
 from .statistics import find_pair, n_active
 
 NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
-BLOCK = 32  # weights that are summed together
+BLOCK = 32  # base weights that are summed together
 TILE = 512  # weights that are worked on together
 ROUNDING = 2.3e-16  # of one addition, relative
 LOST_LIMIT = 1e-11  # share of the total that rounding of the running sums may amount to
@@ -132,7 +132,7 @@ def weigh_touched(documents, clusters, model, prior, table, scratch, document, r
         covered, covered_too = covered_too, covered + bases[slot]
         weights[index] = bases[slot] * gains[slot]
         gains[slot] = 1.0
-    total = block_sums(weights, np.int64(n_touched), scratch.sums)
+    total = partial_sums(weights, np.int64(n_touched), scratch.sums)
     return np.int64(n_touched), total, max(table.sums[row] - (covered + covered_too), 0.0)
 
 
@@ -150,18 +150,24 @@ def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
     """Leave every slot's weight in scratch.weights; return their sum.
 
     Lists go into scratch.gains first; then, a tile of slots at a time that stays in the nearest cache, come base
-    weights and rows. The own cluster's entry runs along with the others and is replaced at the end.
+    weights and rows, two factors (count + shift) / shift a pass. The own cluster's entry runs along with the others
+    and is replaced at the end.
     """
     own = np.uint32(clusters.labels[document])
     n_slots, n_rows = clusters.counters[N_SLOTS], clusters.rows.shape[0]
     gains, weights, bases, rows = scratch.gains, scratch.weights, table.bases, clusters.rows
     pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
+    factor_words, factor_shifts = scratch.factor_words, scratch.factor_shifts
     own_weight = own_base(documents, clusters, model, prior, document, own)
-    start, stop = documents.starts[document], documents.starts[document + 1]
-    for entry in range(start, stop):
+    n_factors = 0
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
         word, count = documents.words[entry], documents.counts[entry]
         if word < n_rows:
             present_in_own = np.int64(rows[word, own])
+            for j in range(count):
+                factor_words[n_factors] = word
+                factor_shifts[n_factors] = model.beta + j
+                n_factors += 1
         else:
             first = clusters.list_starts[word]
             for pair in range(first, first + clusters.list_lengths[word]):
@@ -175,40 +181,51 @@ def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
         for slot in range(tile.size):
             tile[slot] = tile_bases[slot] * tile_gains[slot]
             tile_gains[slot] = 1.0
-        for entry in range(start, stop):
-            word = documents.words[entry]
-            if word >= n_rows:
-                break
-            tile_counts = rows[word, first:last]
-            for j in range(documents.counts[entry]):
-                shift, scale = model.beta + j, 1.0 / (model.beta + j)
-                for slot in range(tile.size):
-                    tile[slot] *= (tile_counts[slot] + shift) * scale
+        for factor in range(1, n_factors, 2):
+            counts, more_counts = rows[factor_words[factor - 1], first:last], rows[factor_words[factor], first:last]
+            shift, more_shift = factor_shifts[factor - 1], factor_shifts[factor]
+            scale, more_scale = 1.0 / shift, 1.0 / more_shift
+            for slot in range(tile.size):
+                tile[slot] *= ((counts[slot] + shift) * scale) * ((more_counts[slot] + more_shift) * more_scale)
+        if n_factors % 2 == 1:
+            counts = rows[factor_words[n_factors - 1], first:last]
+            shift, scale = factor_shifts[n_factors - 1], 1.0 / factor_shifts[n_factors - 1]
+            for slot in range(tile.size):
+                tile[slot] *= (counts[slot] + shift) * scale
     weights[own] = own_weight
-    return block_sums(weights, n_slots, scratch.sums)
+    return partial_sums(weights, n_slots, scratch.sums)
 
 
 @inline
-def block_sums(values, n, sums):
-    """Write the sums of the first n values, BLOCK at a time, and return their sum.
+def n_partial_sums(n):
+    """Into how many sums n weights are added up: few enough to search them, many enough for vector loops."""
+    return min(n // 64 + 16, n)
 
-    The order of additions is fixed, and yet four of them are under way at once.
+
+@inline
+def partial_sums(values, n, sums):
+    """Add the first n values up into few sums, of which sums[i] holds values i, i + step, i + 2 step, …; return all.
+
+    The order of additions is fixed, and yet they are vector loops.
     """
+    step = n_partial_sums(n)
+    part = sums[:step]
+    for i in range(step):
+        part[i] = values[i]
+    done = step
+    while done + 3 * step <= n:
+        one, two, three = values[done : done + step], values[done + step : done + 2 * step], values[done + 2 * step : n]
+        for i in range(step):
+            part[i] += one[i] + two[i] + three[i]
+        done += 3 * step
+    while done < n:
+        rest = values[done : min(done + step, n)]
+        for i in range(rest.size):
+            part[i] += rest[i]
+        done += step
     total = 0.0
-    for block in range((n + BLOCK - 1) // BLOCK):
-        first = block * BLOCK
-        last = min(first + BLOCK, n)
-        whole = last - (last - first) % 4
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for i in range(first, whole, 4):
-            a += values[i]
-            b += values[i + 1]
-            c += values[i + 2]
-            d += values[i + 3]
-        for i in range(whole, last):
-            a += values[i]
-        sums[block] = (a + b) + (c + d)
-        total += sums[block]
+    for i in range(step):
+        total += part[i]
     return total
 
 
@@ -263,7 +280,7 @@ def weigh_all_log(documents, clusters, model, prior, scratch, document, fresh):
     for slot in range(n_slots):
         difference = weights[slot] - highest
         weights[slot] = math.exp(difference) if difference > NEGLIGIBLE else 0.0
-    return block_sums(weights, n_slots, scratch.sums), math.exp(log_new - highest)
+    return partial_sums(weights, n_slots, scratch.sums), math.exp(log_new - highest)
 
 
 @inline
