@@ -42,7 +42,7 @@ HEADER = ["collection", "sweeps", "textmix s", "topica s", "ratio", "NMI textmix
 def compare(name: str, n_clusters: int, n_sweeps: int, n_runs: int, n_seeds: int) -> list[object]:
     """One row of the table."""
     collection = load(name)
-    ours(collection, n_clusters, 1, 0)
+    ours(collection, n_clusters, n_sweeps, 0)
     growth = peak_growth(lambda: ours(collection, n_clusters, n_sweeps, 0)) / csr_bytes(collection.counts)
     fast, slow = alternate(
         lambda: ours(collection, n_clusters, n_sweeps, 1), lambda: theirs(collection, n_clusters, n_sweeps, 1), n_runs

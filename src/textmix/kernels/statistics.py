@@ -143,7 +143,7 @@ def take_slot(clusters):
     return clusters.counters[N_SLOTS] - 1
 
 
-@inline
+@kernel(allocates=False)
 def move_document(documents, clusters, document, slot):
     """Give a document another cluster; a cluster left empty frees its slot."""
     previous = clusters.labels[document]

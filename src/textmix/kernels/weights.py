@@ -20,7 +20,7 @@ import numpy as np
 from .gamma import log_rising_from
 from .jit import inline, kernel
 from .state import N_SLOTS
-from .statistics import find_pair, n_active
+from .statistics import n_active
 
 NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
 BLOCK = 32  # base weights that are summed together
@@ -149,51 +149,67 @@ def own_base(documents, clusters, model, prior, document, own):
 def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
     """Leave every slot's weight in scratch.weights; return their sum.
 
-    Lists go into scratch.gains first; then, a tile of slots at a time that stays in the nearest cache, come base
-    weights and rows, two factors (count + shift) / shift a pass. The own cluster's entry runs along with the others
-    and is replaced at the end.
+    First come base weights and rows, a tile of slots at a time that stays in the nearest cache and two factors
+    (count + shift) / shift a pass; then lists. The own cluster's entry runs along with the others and is replaced at the
+    end.
     """
     own = np.uint32(clusters.labels[document])
     n_slots, n_rows = clusters.counters[N_SLOTS], clusters.rows.shape[0]
-    gains, weights, bases, rows = scratch.gains, scratch.weights, table.bases, clusters.rows
+    weights, bases, rows = scratch.weights, table.bases, clusters.rows
     pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
-    factor_words, factor_shifts = scratch.factor_words, scratch.factor_shifts
+    start, stop = documents.starts[document], documents.starts[document + 1]
     own_weight = own_base(documents, clusters, model, prior, document, own)
-    n_factors = 0
-    for entry in range(documents.starts[document], documents.starts[document + 1]):
+    n_factors, first_list = list_factors(documents, clusters, model, scratch, start, stop)
+    for entry in range(start, first_list):
         word, count = documents.words[entry], documents.counts[entry]
-        if word < n_rows:
-            present_in_own = np.int64(rows[word, own])
-            for j in range(count):
-                factor_words[n_factors] = word
-                factor_shifts[n_factors] = model.beta + j
-                n_factors += 1
-        else:
-            first = clusters.list_starts[word]
-            for pair in range(first, first + clusters.list_lengths[word]):
-                gains[pair_slots[pair]] *= gain(model, pair_counts[pair], count)
-            present_in_own = np.int64(pair_counts[find_pair(clusters, word, own)])
-        own_weight *= gain(model, present_in_own - count, count)
+        own_weight *= gain(model, np.int64(rows[word, own]) - count, count)
     for first in range(0, n_slots, TILE):
         # Views that are indexed from 0: Numba would check any other start for negative values at every access.
         last = min(first + TILE, n_slots)
-        tile, tile_bases, tile_gains = weights[first:last], bases[row, first:last], gains[first:last]
-        for slot in range(tile.size):
-            tile[slot] = tile_bases[slot] * tile_gains[slot]
-            tile_gains[slot] = 1.0
-        for factor in range(1, n_factors, 2):
-            counts, more_counts = rows[factor_words[factor - 1], first:last], rows[factor_words[factor], first:last]
-            shift, more_shift = factor_shifts[factor - 1], factor_shifts[factor]
-            scale, more_scale = 1.0 / shift, 1.0 / more_shift
+        tile, tile_bases = weights[first:last], bases[row, first:last]
+        if n_factors % 2 == 1:
+            shift, scale, counts = factor(scratch, rows, n_factors - 1, first, last)
+            for slot in range(tile.size):
+                tile[slot] = tile_bases[slot] * ((counts[slot] + shift) * scale)
+        else:
+            for slot in range(tile.size):
+                tile[slot] = tile_bases[slot]
+        for pair in range(1, n_factors, 2):
+            shift, scale, counts = factor(scratch, rows, pair - 1, first, last)
+            more_shift, more_scale, more_counts = factor(scratch, rows, pair, first, last)
             for slot in range(tile.size):
                 tile[slot] *= ((counts[slot] + shift) * scale) * ((more_counts[slot] + more_shift) * more_scale)
-        if n_factors % 2 == 1:
-            counts = rows[factor_words[n_factors - 1], first:last]
-            shift, scale = factor_shifts[n_factors - 1], 1.0 / factor_shifts[n_factors - 1]
-            for slot in range(tile.size):
-                tile[slot] *= (counts[slot] + shift) * scale
+    for entry in range(first_list, stop):
+        word, count = documents.words[entry], documents.counts[entry]
+        first = clusters.list_starts[word]
+        present_in_own = count
+        for pair in range(first, first + clusters.list_lengths[word]):
+            slot, present = pair_slots[pair], pair_counts[pair]
+            present_in_own = present if slot == own else present_in_own
+            weights[slot] *= gain(model, present, count)
+        own_weight *= gain(model, present_in_own - count, count)
     weights[own] = own_weight
     return partial_sums(weights, n_slots, scratch.sums)
+
+
+@inline
+def list_factors(documents, clusters, model, scratch, start, stop):
+    """Leave in scratch the factors of the words that have a row; return their number and the first entry without."""
+    n_factors, entry = 0, start
+    while entry < stop and documents.words[entry] < clusters.rows.shape[0]:
+        for j in range(documents.counts[entry]):
+            scratch.factor_words[n_factors] = documents.words[entry]
+            scratch.factor_shifts[n_factors] = model.beta + j
+            n_factors += 1
+        entry += 1
+    return n_factors, entry
+
+
+@inline
+def factor(scratch, rows, index, first, last):
+    """A factor's shift, 1 / shift, and the counts it applies to in slots first … last − 1."""
+    shift = scratch.factor_shifts[index]
+    return shift, 1.0 / shift, rows[scratch.factor_words[index], first:last]
 
 
 @inline
@@ -202,7 +218,7 @@ def n_partial_sums(n):
     return min(n // 64 + 16, n)
 
 
-@inline
+@kernel(allocates=False)
 def partial_sums(values, n, sums):
     """Add the first n values up into few sums, of which sums[i] holds values i, i + step, i + 2 step, …; return all.
 
@@ -229,7 +245,7 @@ def partial_sums(values, n, sums):
     return total
 
 
-@inline
+@kernel(allocates=False)
 def log_weigh_all(documents, clusters, model, prior, log_weights, document):
     """Write every slot's log weight (−inf for empty slots)."""
     own = clusters.labels[document]
