@@ -150,11 +150,11 @@ def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
     """Leave every slot's weight in scratch.weights; return their sum.
 
     First come base weights and rows, a tile of slots at a time that stays in the nearest cache and two factors
-    (count + shift) / shift a pass; then lists. The own cluster's entry runs along with the others and is replaced at the
-    end.
+    (count + shift) / shift a pass; then lists. The own cluster's entry runs along with the others and is replaced at
+    the end.
     """
     own = np.uint32(clusters.labels[document])
-    n_slots, n_rows = clusters.counters[N_SLOTS], clusters.rows.shape[0]
+    n_slots = clusters.counters[N_SLOTS]
     weights, bases, rows = scratch.weights, table.bases, clusters.rows
     pair_slots, pair_counts = clusters.pair_slots, clusters.pair_counts
     start, stop = documents.starts[document], documents.starts[document + 1]
