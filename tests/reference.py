@@ -149,3 +149,75 @@ def log_density(counts: np.ndarray, labels: np.ndarray, new_document: np.ndarray
         terms.append(log_joint(extended, np.append(labels, fresh), beta, prior) - base + math.log(n_ways))
     highest = max(terms)
     return float(highest) + math.log(math.fsum(math.exp(float(term - highest)) for term in terms))
+
+
+# Mixtures fitted by EM: parameters of a cluster are what the papers call them, documents are rows of counts.
+
+
+def bernoulli_parameters(counts: np.ndarray, shares: np.ndarray, smoothing: float = 1.0) -> np.ndarray:
+    """P_y(l) of one cluster that documents belong to by these shares (Zhong and Ghosh, eq. 9)."""
+    present = [
+        sum(share for row, share in zip(counts, shares, strict=True) if row[word] > 0)
+        for word in range(counts.shape[1])
+    ]
+    return np.array([(smoothing + value) / (2 * smoothing + sum(shares)) for value in present])
+
+
+def bernoulli_log_likelihood(row: np.ndarray, probabilities: np.ndarray) -> float:
+    """Zhong and Ghosh, eq. 8."""
+    return math.fsum(math.log(p) if count > 0 else math.log1p(-p) for count, p in zip(row, probabilities, strict=True))
+
+
+def multinomial_parameters(counts: np.ndarray, shares: np.ndarray, smoothing: float = 1.0) -> np.ndarray:
+    """P_y(l) of one cluster (Zhong and Ghosh, eq. 11)."""
+    sums = [
+        smoothing + sum(share * row[word] for row, share in zip(counts, shares, strict=True))
+        for word in range(counts.shape[1])
+    ]
+    return np.array(sums) / math.fsum(sums)
+
+
+def multinomial_log_likelihood(row: np.ndarray, probabilities: np.ndarray) -> float:
+    """log ∏_l P_y(l)^x(l)."""
+    return math.fsum(count * math.log(p) for count, p in zip(row, probabilities, strict=True))
+
+
+def log_von_mises_fisher(direction: np.ndarray, mean: np.ndarray, kappa: float) -> float:
+    """Zhong and Ghosh, eq. 16, with 40 digits."""
+    dimension = len(mean)
+    order = mpmath.mpf(dimension) / 2 - 1
+    log_c = (
+        order * mpmath.log(kappa) - (order + 1) * mpmath.log(2 * mpmath.pi) - mpmath.log(mpmath.besseli(order, kappa))
+    )
+    return float(log_c + kappa * mpmath.mpf(math.fsum(direction * mean)))
+
+
+def edcm_log_likelihood(row: np.ndarray, beta: np.ndarray) -> float:
+    """log n! Γ(s)/Γ(s + n) ∏_{w: x_w > 0} β_w / x_w (Elkan 2006)."""
+    n, s = float(row.sum()), math.fsum(beta)
+    total = math.lgamma(n + 1) + math.lgamma(s) - math.lgamma(s + n)
+    return total + math.fsum(math.log(b / count) for count, b in zip(row, beta, strict=True) if count > 0)
+
+
+def cluster_posterior(log_likelihoods: np.ndarray, weights: np.ndarray, sharpness: float) -> np.ndarray:
+    """P(y | x) ∝ α_y p(x | y)^sharpness (Zhong and Ghosh, eq. 3 and 7)."""
+    terms = [
+        mpmath.mpf(float(w)) * mpmath.exp(sharpness * mpmath.mpf(float(v)))
+        for w, v in zip(weights, log_likelihoods, strict=True)
+    ]
+    return np.array([float(term / mpmath.fsum(terms)) for term in terms])
+
+
+def objective(log_likelihoods: np.ndarray, weights: np.ndarray, sharpness: float) -> float:
+    """1/b Σ_x log Σ_y α_y p(x | y)^b; at b = ∞ the sum of the largest (eq. 1, 2 and 6)."""
+    if math.isinf(sharpness):
+        return math.fsum(row.max() for row in log_likelihoods)
+    total = mpmath.mpf(0)
+    for row in log_likelihoods:
+        total += mpmath.log(
+            mpmath.fsum(
+                mpmath.mpf(float(w)) * mpmath.exp(sharpness * mpmath.mpf(float(v)))
+                for w, v in zip(weights, row, strict=True)
+            )
+        )
+    return float(total / sharpness)

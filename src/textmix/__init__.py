@@ -6,20 +6,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from textmix.algorithms import algorithm
     from textmix.clustering import Clustering, TextClusterer, cluster, load
     from textmix.corpus import Corpus, Tokenizer
-    from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
+    from textmix.corpus.selection import FrequencySelector, LogIdfWeighting, VarianceSelector
+    from textmix.estimators import (
+        BernoulliMixture,
+        DirichletMultinomialMixture,
+        DirichletProcessMixture,
+        EDCMMixture,
+        MultinomialMixture,
+        VonMisesFisherMixture,
+    )
 
     __version__: str
 
 __all__ = [
+    "BernoulliMixture",
     "Clustering",
     "Corpus",
     "DirichletMultinomialMixture",
     "DirichletProcessMixture",
+    "EDCMMixture",
+    "FrequencySelector",
+    "LogIdfWeighting",
+    "MultinomialMixture",
     "TextClusterer",
     "Tokenizer",
+    "VarianceSelector",
+    "VonMisesFisherMixture",
     "__version__",
+    "algorithm",
     "cluster",
     "load",
 ]
@@ -32,8 +49,16 @@ _HOMES = {
     "load": "textmix.clustering",
     "Corpus": "textmix.corpus",
     "Tokenizer": "textmix.corpus",
+    "FrequencySelector": "textmix.corpus.selection",
+    "LogIdfWeighting": "textmix.corpus.selection",
+    "VarianceSelector": "textmix.corpus.selection",
+    "BernoulliMixture": "textmix.estimators",
     "DirichletMultinomialMixture": "textmix.estimators",
     "DirichletProcessMixture": "textmix.estimators",
+    "EDCMMixture": "textmix.estimators",
+    "MultinomialMixture": "textmix.estimators",
+    "VonMisesFisherMixture": "textmix.estimators",
+    "algorithm": "textmix.algorithms",
 }
 
 

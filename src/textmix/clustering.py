@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus, Tokenizer
 from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
-from textmix.estimators.gibbs_mixture import GibbsMixture, sum_by_cluster
+from textmix.estimators.counts import sum_by_cluster
+from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, summarise
 from textmix.results.folder import read_manifest, write_run

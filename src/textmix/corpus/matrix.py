@@ -53,3 +53,8 @@ def _in_smallest_types(counts: csr_array) -> csr_array:
     result.has_sorted_indices = True
     result.has_canonical_format = True
     return result
+
+
+def is_sparse(matrix: object) -> bool:
+    """Whether a matrix is one of SciPy's sparse ones, without telling the type checker more than that."""
+    return bool(issparse(matrix))

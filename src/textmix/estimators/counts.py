@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -52,3 +53,34 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
 def _place(matrix: scipy.sparse.csr_array, entry: int) -> str:
     row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
     return f"in row {row}, column {matrix.indices[entry]}"
+
+
+def sum_by_cluster(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
+) -> scipy.sparse.csr_array:
+    """Word counts of each cluster."""
+    # Documents by cluster; those without words, label −1, come first and are left out.
+    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
+    members = np.argsort(labels, kind="stable")[sizes[0] :]
+    # The type of the counts where it holds the sums, so that SciPy need not copy them.
+    wide = np.float64 if counts.dtype.kind == "f" else np.int64
+    fits = counts.dtype.kind != "f" and counts.data.sum(dtype=np.float64) < np.iinfo(counts.dtype).max
+    membership = scipy.sparse.csr_array(
+        (np.ones(members.size, counts.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
+        shape=(n_clusters, labels.size),
+    )
+    sums = scipy.sparse.csr_array(membership @ counts, dtype=wide)
+    sums.sort_indices()
+    return sums
+
+
+def check_labels(labels: Any, used: NDArray[np.bool_], n_clusters: int) -> NDArray[np.int32]:
+    """Labels to start from: 0 … n_clusters − 1 for the documents in use, anything for others."""
+    given: NDArray[Any] = np.asarray(labels)
+    if given.shape != used.shape:
+        raise ValueError(f"init has shape {given.shape}, there are {used.size} documents")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"init must hold whole numbers, not {given.dtype}")
+    if not ((given >= 0) & (given < n_clusters))[used].all():
+        raise ValueError(f"init must hold labels from 0 to n_clusters − 1 = {n_clusters - 1}")
+    return given.astype(np.int32)

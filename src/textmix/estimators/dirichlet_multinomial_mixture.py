@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from textmix.estimators.counts import check_labels
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
@@ -105,11 +106,4 @@ class DirichletMultinomialMixture(GibbsMixture):
     def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
         if isinstance(self.init, str):
             return int(self.n_clusters)
-        labels = np.asarray(self.init)
-        if labels.shape != has_words.shape:
-            raise ValueError(f"init has shape {labels.shape}, there are {has_words.size} documents")
-        if not np.issubdtype(labels.dtype, np.integer):
-            raise ValueError(f"init must hold whole numbers, not {labels.dtype}")
-        if not ((labels >= 0) & (labels < self.n_clusters))[has_words].all():
-            raise ValueError(f"init must hold labels from 0 to n_clusters − 1 = {self.n_clusters - 1}")
-        return labels.astype(np.int32)
+        return check_labels(self.init, has_words, int(self.n_clusters))

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
-from textmix.estimators.counts import check_counts
+from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.partition import SamplerSettings, fit_partition
 from textmix.inference.progress import Progress
@@ -208,22 +208,3 @@ def check_magnitude(value: float, name: str) -> None:
     """Refuse settings so large that weights would overflow."""
     if not value < 1e200:
         raise ValueError(f"{name} is {value:g}; it must be below 1e200")
-
-
-def sum_by_cluster(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
-) -> scipy.sparse.csr_array:
-    """Word counts of each cluster."""
-    # Documents by cluster; those without words, label −1, come first and are left out.
-    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
-    members = np.argsort(labels, kind="stable")[sizes[0] :]
-    # The type of the counts where it holds the sums, so that SciPy need not copy them.
-    wide = np.float64 if counts.dtype.kind == "f" else np.int64
-    fits = counts.dtype.kind != "f" and counts.data.sum(dtype=np.float64) < np.iinfo(counts.dtype).max
-    membership = scipy.sparse.csr_array(
-        (np.ones(members.size, counts.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
-        shape=(n_clusters, labels.size),
-    )
-    sums = scipy.sparse.csr_array(membership @ counts, dtype=wide)
-    sums.sort_indices()
-    return sums

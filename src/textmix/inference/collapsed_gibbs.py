@@ -21,6 +21,7 @@ from textmix.inference.layout import (
     n_active_clusters,
     roomy,
 )
+from textmix.inference.run import Tick
 from textmix.kernels.gibbs import sweep
 from textmix.kernels.state import N_MOVED, Model, Prior
 from textmix.kernels.statistics import compact_labels, log_likelihood, log_prior
@@ -30,8 +31,6 @@ MOVED_SHARE = 0.25  # the layout follows the clusters once so many documents hav
 
 _NO_TWINS = np.empty(0, np.int32)
 _NO_UNIFORMS = np.empty(0)
-
-Tick = Callable[[int], None]  # told of every block of documents done
 
 
 class GibbsState:

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.inference.collapsed_gibbs import GibbsState, Tick
+from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.layout import prepare_documents
+from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
-from textmix.inference.run import Outcome, run
+from textmix.inference.run import Outcome, Tick, run
 from textmix.inference.seeds import START, generator
 from textmix.inference.stopping import no_document_moved, settled_sampler
 from textmix.kernels.state import Prior
@@ -131,14 +132,3 @@ def _polish(
             return outcome.stopped_by_itself, outcome.interrupted
         state.lay_out()
     return False, False
-
-
-def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Number the clusters 0, 1, … by falling size, equal sizes by their first document; −1 stays."""
-    sizes = np.bincount(labels[labels >= 0])
-    first = np.empty(sizes.size + 1, np.int64)  # one more, for the label −1
-    first[labels[::-1]] = np.arange(labels.size)[::-1]
-    order = np.lexsort((first[:-1], -sizes))
-    ranks = np.full(sizes.size + 1, -1, np.int32)
-    ranks[order] = np.arange(sizes.size, dtype=np.int32)
-    return ranks[labels]

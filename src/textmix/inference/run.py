@@ -14,7 +14,8 @@ from textmix.inference.progress import Progress
 
 # A move changes the state it was made for and tells the trace what it did. It gets the number of the sweep, and a
 # function to call with the number of documents done.
-Move = Callable[[int, Callable[[int], None]], Mapping[str, float]]
+Tick = Callable[[int], None]
+Move = Callable[[int, Tick], Mapping[str, float]]
 
 
 @dataclass

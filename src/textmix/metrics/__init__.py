@@ -1,5 +1,19 @@
-"""How well a clustering agrees with labels."""
+"""How well a clustering agrees with labels, and whether one algorithm does so better than another."""
 
 from textmix.metrics.comparison import agreement
+from textmix.metrics.matching import ConfusionTable, accuracy_score, confusion_table, entropy_score, purity_score
+from textmix.metrics.t_tests import ZHONG_GHOSH, Hypothesis, format_t_tests, paired_t_test, t_test_table
 
-__all__ = ["agreement"]
+__all__ = [
+    "ZHONG_GHOSH",
+    "ConfusionTable",
+    "Hypothesis",
+    "accuracy_score",
+    "agreement",
+    "confusion_table",
+    "entropy_score",
+    "format_t_tests",
+    "paired_t_test",
+    "purity_score",
+    "t_test_table",
+]

@@ -9,11 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
-SCORES = ("nmi_geometric", "nmi_arithmetic", "homogeneity", "completeness", "ami", "ari")
+from textmix.metrics.matching import accuracy_score, entropy_score, purity_score
+
+# 1 for the same partition.
+SCORES = (
+    "nmi_geometric",
+    "nmi_arithmetic",
+    "homogeneity",
+    "completeness",
+    "v_measure",
+    "ami",
+    "ari",
+    "purity",
+    "accuracy",
+)
 
 
 def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, float]:
-    """How far clusters and known labels agree: 1 for the same partition.
+    """How far clusters and known labels agree: 1 for the same partition, entropy 0.
 
     Left out, and counted, are documents without words (cluster −1: nothing was decided about them) and
     documents without a known label (None, NaN, ""). Documents alone in their cluster count like all others.
@@ -21,8 +34,9 @@ def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, f
     Returns
     -------
     dict
-        nmi_geometric (the papers'), nmi_arithmetic, homogeneity, completeness, ami, ari; n_documents (those
-        compared), n_labels, n_clusters, n_without_words, n_without_label. Scores are NaN if none is left.
+        nmi_geometric (the papers'), nmi_arithmetic, homogeneity, completeness, v_measure, ami, ari, purity,
+        accuracy (of the best matching), entropy; n_documents (those compared), n_labels, n_clusters,
+        n_without_words, n_without_label. Scores are NaN if none is left.
     """
     known = np.array(["" if _is_missing(label) else str(label) for label in labels_true], dtype=np.str_)
     found = np.asarray(labels_pred)
@@ -32,7 +46,7 @@ def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, f
     without_label = (known == "") & ~without_words
     used = ~without_words & ~without_label
     names, codes = np.unique(known[used], return_inverse=True)
-    result = _scores(codes, found[used]) if used.any() else dict.fromkeys(SCORES, float("nan"))
+    result = _scores(codes, found[used]) if used.any() else dict.fromkeys((*SCORES, "entropy"), float("nan"))
     return {
         **result,
         "n_documents": int(np.count_nonzero(used)),
@@ -49,8 +63,12 @@ def _scores(known: NDArray[Any], found: NDArray[Any]) -> dict[str, float]:
         "nmi_arithmetic": float(metrics.normalized_mutual_info_score(known, found)),
         "homogeneity": float(metrics.homogeneity_score(known, found)),
         "completeness": float(metrics.completeness_score(known, found)),
+        "v_measure": float(metrics.v_measure_score(known, found)),
         "ami": float(metrics.adjusted_mutual_info_score(known, found)),
         "ari": float(metrics.adjusted_rand_score(known, found)),
+        "purity": purity_score(known, found),
+        "accuracy": accuracy_score(known, found),
+        "entropy": entropy_score(known, found),
     }
 
 

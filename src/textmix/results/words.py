@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 ORDERS = ("probable", "telling")
 
@@ -27,12 +27,8 @@ def top_words(
     vocabulary: Sequence[str] | ArrayLike | None,
 ) -> list[list[ScoredWord]]:
     """The n leading words of each cluster among those that occur in it; equals in the order of their columns."""
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
     n_words = cluster_word_counts.shape[1]
-    names = np.arange(n_words) if vocabulary is None else np.asarray(vocabulary, dtype=object)
-    if names.size != n_words:
-        raise ValueError(f"vocabulary has {names.size} words, the counts have {n_words}")
+    names = _check(order, vocabulary, n_words)
     everywhere = np.asarray(cluster_word_counts.sum(axis=0), dtype=np.float64).ravel()
     n_everywhere = everywhere.sum()
     result = []
@@ -45,6 +41,49 @@ def top_words(
         if order == "telling":
             elsewhere = (everywhere[words] - counts + beta) / (n_everywhere - total + n_words * beta)
             scores = scores * np.log(scores / elsewhere)
-        leading = np.lexsort((words, -scores))[: max(n, 0)]
-        result.append([ScoredWord(names[words[i]], float(scores[i])) for i in leading])
+        result.append(_leading(names, words, scores, n))
     return result
+
+
+def top_components(
+    values: NDArray[np.float64],
+    cluster_sizes: NDArray[np.int64],
+    n: int,
+    order: str,
+    vocabulary: Sequence[str] | ArrayLike | None,
+    cluster_word_counts: scipy.sparse.csr_array,
+) -> list[list[ScoredWord]]:
+    """The n leading words of each cluster by its parameters (clusters × words), among those that occur in it.
+
+    What a word has elsewhere is the mean over the other clusters by their sizes; a word that has nothing elsewhere is
+    taken to have a millionth of what it has here.
+    """
+    names = _check(order, vocabulary, values.shape[1])
+    everywhere = cluster_sizes @ values
+    result = []
+    for cluster, own in enumerate(values):
+        words = cluster_word_counts.indices[slice(*cluster_word_counts.indptr[cluster : cluster + 2])]
+        words = words[own[words] > 0.0]
+        scores = own[words]
+        if order == "telling":
+            n_others = max(cluster_sizes.sum() - cluster_sizes[cluster], 1)
+            elsewhere = (everywhere[words] - cluster_sizes[cluster] * scores) / n_others
+            scores = scores * np.log(scores / np.maximum(elsewhere, 1e-6 * scores))
+        result.append(_leading(names, words, scores, n))
+    return result
+
+
+def _check(order: str, vocabulary: Sequence[str] | ArrayLike | None, n_words: int) -> NDArray[Any]:
+    """The names of the words."""
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
+    names = np.arange(n_words) if vocabulary is None else np.asarray(vocabulary, dtype=object)
+    if names.size != n_words:
+        raise ValueError(f"vocabulary has {names.size} words, the counts have {n_words}")
+    return names
+
+
+def _leading(names: NDArray[Any], words: NDArray[Any], scores: NDArray[np.float64], n: int) -> list[ScoredWord]:
+    """The n words of the highest scores, equals in the order of their columns."""
+    leading = np.lexsort((words, -scores))[: max(n, 0)]
+    return [ScoredWord(names[words[i]], float(scores[i])) for i in leading]

@@ -1,0 +1,53 @@
+"""Blocks of work on threads. Kernels run without the GIL; what a block computes does not depend on who runs it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+Result = TypeVar("Result")
+BlockFunction = Callable[[int, int], Result]
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """What scikit-learn's n_jobs means: None is 1, −1 all cores, −2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; 1 is one thread, −1 as many as there are cores")
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(n_cores + 1 + n_jobs, 1)
+
+
+class Threads:
+    """Runs a function over blocks of a range, in order or side by side."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None) -> None:
+        self._pool = pool
+
+    def map_blocks(self, function: BlockFunction[Result], n: int, block: int) -> Iterator[Result]:
+        """function(first, last) for each block of 0 … n − 1; results in the order of the blocks."""
+        firsts = range(0, n, block)
+        lasts = [min(first + block, n) for first in firsts]
+        if self._pool is None or len(firsts) < 2:
+            return map(function, firsts, lasts)
+        return self._pool.map(function, firsts, lasts)
+
+    def run_blocks(self, function: BlockFunction[None], n: int, block: int) -> None:
+        """The same for a function that returns nothing."""
+        for _ in self.map_blocks(function, n, block):
+            pass
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[Threads]:
+    """Threads for as long as the block of code lasts."""
+    n_threads = count_threads(n_jobs)
+    if n_threads == 1:
+        yield Threads(None)
+        return
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="textmix") as pool:
+        yield Threads(pool)

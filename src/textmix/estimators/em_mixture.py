@@ -1,0 +1,325 @@
+"""What the mixtures that are fitted by EM have in common: fitting, prediction, fitted attributes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from textmix.corpus import Corpus
+from textmix.corpus.matrix import is_sparse
+from textmix.engines.threads import threads
+from textmix.estimators.counts import check_counts, check_labels, sum_by_cluster
+from textmix.inference.annealing import Constant, Geometric, Schedule
+from textmix.inference.em import (
+    ASSIGNMENTS,
+    Assigned,
+    Documents,
+    EMSettings,
+    Mixture,
+    assign_documents,
+    estimate_one_cluster,
+    fit_mixture,
+)
+from textmix.inference.progress import Progress
+from textmix.inference.seeds import seed_from
+from textmix.inference.vectors import DenseVectors, SparseVectors
+from textmix.models.components import ComponentModel
+from textmix.results.words import ScoredWord, top_components
+
+
+class Representation(NamedTuple):
+    """Documents as a model sees them. A row of zeros is a document without words."""
+
+    scored: Any  # by document: csr_array, or a dense array
+    summed: Any = None  # what the M-step adds up, if that is something else
+    lengths: NDArray[np.float64] | None = None  # where the length enters the likelihood on its own
+
+
+class EMMixture(ClusterMixin, BaseEstimator):
+    """Base of the mixtures of Bernoullis, multinomials, von Mises-Fisher distributions and EDCMs; see its subclasses.
+
+    What was fitted is kept, not copied, for attributes that are computed on request; a pickle holds it.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "assignment": [StrOptions(set(ASSIGNMENTS))],
+        "weights": [StrOptions({"auto", "uniform", "learned"})],
+        "schedule": ["array-like", None],
+        "init": [StrOptions({"random", "documents"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+        "progress": ["boolean", None],
+    }
+    _default_schedule: ClassVar[tuple[float, float, float]]
+
+    n_clusters: int
+    assignment: str
+    weights: str
+    schedule: Any
+    init: Any
+    n_init: int
+    max_iter: int
+    tol: float
+    outlier_size: int
+    random_state: Any
+    n_jobs: int | None
+    progress: bool | None
+
+    def __sklearn_tags__(self) -> Tags:
+        """Counts: sparse or dense, never negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        # scikit-learn's checks of sparse input read these from all that has predict_proba, classifier or not.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    @abstractmethod
+    def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
+        """Checked input as the model sees it; while fitting, learn what later input needs too.
+
+        density: as the probability of a document needs it, which may differ from what documents are assigned by.
+        """
+
+    @property
+    @abstractmethod
+    def components_(self) -> NDArray[np.float64]:
+        """The clusters' parameters: clusters × words."""
+
+    @abstractmethod
+    def _model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
+        """The component model for so many words and these distinct lengths of documents."""
+
+    def _check(self, X: Any, *, reset: bool) -> Any:
+        return check_counts(self, X, reset=reset).matrix
+
+    def _make_schedule(self) -> Schedule:
+        if self.assignment == "hard":
+            return Constant(np.inf)
+        return self._annealing() if self.assignment == "annealed" else self._unannealed()
+
+    def _unannealed(self) -> Schedule:
+        """The sharpness of soft and stochastic assignment: EM."""
+        return Constant(1.0)
+
+    def _annealing(self) -> Geometric:
+        start, factor, stop = self._default_schedule if self.schedule is None else check_schedule(self.schedule)
+        return Geometric(start, factor, stop)
+
+    def _learns_weights(self) -> bool:
+        if self.weights == "auto":
+            return self.assignment in ("soft", "stochastic")
+        return self.weights == "learned"
+
+    def _density(self) -> Mixture:
+        """The fitted mixture as a probability distribution over documents."""
+        return self._mixture._replace(sharpness=1.0)
+
+    def _density_model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
+        """The component model as a probability distribution."""
+        return self._model(n_words, lengths)
+
+    def _for_lengths(self, mixture: Mixture, lengths: NDArray[np.float64]) -> Mixture:
+        """The mixture for documents of these distinct lengths."""
+        return mixture
+
+    def _log_constants(self, matrix: Any) -> NDArray[np.float64] | float:
+        """What the probability of a document has beside that of the mixture's form, the same in every cluster."""
+        return 0.0
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find n_clusters clusters in X: documents × words, sparse or dense, or a Corpus. y is ignored."""
+        self._validate_params()
+        matrix = self._check(X, reset=True)
+        self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        representation = self._represent(matrix, fitting=True)
+        used = has_words(representation.scored)
+        n_documents, n_clusters = int(np.count_nonzero(used)), int(self.n_clusters)
+        if n_documents < n_clusters:
+            raise ValueError(f"n_samples={n_documents} documents with words should be >= n_clusters={n_clusters}.")
+        start = self.init if isinstance(self.init, str) else check_labels(self.init, used, n_clusters)[used]
+        documents, lengths = make_documents(representation, used)
+        settings = EMSettings(
+            n_clusters=n_clusters,
+            assignment=self.assignment,
+            schedule=self._make_schedule(),
+            learn_weights=self._learns_weights(),
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+        )
+        with threads(self.n_jobs) as engine:
+            fitted = fit_mixture(
+                documents,
+                self._model(matrix.shape[1], lengths),
+                start,
+                settings,
+                int(self.n_init),
+                seed_from(self.random_state),
+                engine,
+                Progress(self.progress),
+            )
+        self.labels_ = np.full(used.size, -1, np.int32)
+        self.labels_[used] = fitted.labels
+        self.n_clusters_ = int(fitted.labels.max(initial=-1)) + 1
+        self.cluster_sizes_ = np.bincount(fitted.labels, minlength=self.n_clusters_)
+        self.cluster_weights_ = np.exp(fitted.mixture.log_weights)
+        self.n_iter_ = fitted.n_iterations
+        self.converged_ = fitted.converged
+        self.trace_ = fitted.trace
+        self.objective_ = fitted.objective
+        self._mixture = fitted.mixture
+        self._fitted_matrix = matrix
+        for cached in ("_probabilities", "_outlier_scores", "_cluster_word_counts"):
+            self.__dict__.pop(cached, None)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The most probable cluster of each new document, −1 for one without words."""
+        check_is_fitted(self)
+        return self._assign(self._check(X, reset=False), self._mixture).labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each cluster, NaN for documents without words.
+
+        As the assignment has it: for annealing at its last temperature (eq. 7), else eq. 3; for hard assignment with
+        equal weights of the clusters.
+        """
+        check_is_fitted(self)
+        return self._posteriors(self._check(X, reset=False))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """log p(x) of each new document under the fitted mixture; 0 for a document without words."""
+        check_is_fitted(self)
+        matrix = self._check(X, reset=False)
+        return self._assign(matrix, self._density(), density=True).log_sums + self._log_constants(matrix)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """Each training document's probability of each cluster, as `predict_proba` gives it."""
+        check_is_fitted(self)
+        if "_probabilities" not in self.__dict__:
+            self._probabilities = self._posteriors(self._fitted_matrix)
+        return self._probabilities
+
+    @property
+    def cluster_word_counts_(self) -> scipy.sparse.csr_array:
+        """Sums of the training documents of each cluster: clusters × words."""
+        check_is_fitted(self)
+        if "_cluster_word_counts" not in self.__dict__:
+            matrix = scipy.sparse.csr_array(self._fitted_matrix)
+            self._cluster_word_counts = sum_by_cluster(matrix, self.labels_, self.n_clusters_)
+        return self._cluster_word_counts
+
+    @property
+    def outliers_(self) -> NDArray[np.bool_]:
+        """Documents in clusters of at most `outlier_size` documents."""
+        check_is_fitted(self)
+        small = np.append(self.cluster_sizes_ <= self.outlier_size, False)
+        return np.asarray(small[self.labels_])
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """How much better one cluster of all documents explains a document than the mixture does: log of the ratio.
+
+        Larger: more of an outlier; above 0: no cluster fits it better than the whole collection does. NaN for documents
+        without words.
+        """
+        check_is_fitted(self)
+        if "_outlier_scores" not in self.__dict__:
+            log_mixture = self._assign(self._fitted_matrix, self._density(), density=True).log_sums
+            log_whole = self._assign(self._fitted_matrix, self._whole(), density=True).log_sums
+            self._outlier_scores = np.where(self.labels_ >= 0, log_whole - log_mixture, np.nan)
+        return self._outlier_scores
+
+    def top_words(
+        self, n: int = 10, *, order: str = "probable", vocabulary: Sequence[str] | ArrayLike | None = None
+    ) -> list[list[ScoredWord]]:
+        """The n leading words of each cluster with their scores.
+
+        order="probable": by `components_`. order="telling": by how well the word tells the cluster from all others,
+        value × log(value / value elsewhere), elsewhere being the other clusters by their sizes. Words are those of the
+        Corpus or data frame that was fitted, or of `vocabulary`, else column numbers.
+        """
+        check_is_fitted(self)
+        if vocabulary is None:
+            vocabulary = self._vocabulary
+        if vocabulary is None:
+            vocabulary = getattr(self, "feature_names_in_", None)
+        return top_components(
+            self.components_[: self.n_clusters_], self.cluster_sizes_, n, order, vocabulary, self.cluster_word_counts_
+        )
+
+    def _posteriors(self, matrix: Any) -> NDArray[np.float64]:
+        density = self._mixture.sharpness == np.inf
+        return self._assign(matrix, self._density() if density else self._mixture, density=density).posteriors
+
+    def _assign(self, matrix: Any, mixture: Mixture, *, density: bool = False) -> Assigned:
+        """Documents assigned by a mixture; label −1, NaN and a log sum of 0 for those without words."""
+        representation = self._represent(matrix, density=density)
+        used = has_words(representation.scored)
+        documents, lengths = make_documents(representation, used)
+        with threads(self.n_jobs) as engine:
+            found = assign_documents(documents, self._for_lengths(mixture, lengths), engine)
+        if used.all():
+            return found
+        labels, log_sums = np.full(used.size, -1, np.int32), np.zeros(used.size)
+        posteriors = np.full((used.size, mixture.log_weights.size), np.nan)
+        labels[used], posteriors[used], log_sums[used] = found
+        return Assigned(labels, posteriors, log_sums)
+
+    def _whole(self) -> Mixture:
+        """One cluster of all training documents."""
+        representation = self._represent(self._fitted_matrix, density=True)
+        documents, lengths = make_documents(representation, self.labels_ >= 0)
+        with threads(self.n_jobs) as engine:
+            return estimate_one_cluster(documents, self._density_model(self._fitted_matrix.shape[1], lengths), engine)
+
+
+def has_words(matrix: Any) -> NDArray[np.bool_]:
+    """Which rows hold anything but zeros."""
+    if not is_sparse(matrix):
+        return np.asarray(matrix.any(axis=1))
+    return np.asarray(np.diff(matrix.indptr) > 0)
+
+
+def make_documents(representation: Representation, used: NDArray[np.bool_]) -> tuple[Documents, NDArray[np.float64]]:
+    """The documents in use, and their distinct lengths (none where the length does not enter on its own)."""
+    scored, summed, lengths = representation
+    if not used.all():
+        scored = scored[used]
+        summed = None if summed is None else summed[used]
+        lengths = None if lengths is None else lengths[used]
+    vectors = SparseVectors(scored, summed) if is_sparse(scored) else DenseVectors(scored)
+    if lengths is None:
+        return Documents(vectors), np.empty(0)
+    distinct, rows = np.unique(lengths, return_inverse=True)
+    return Documents(vectors, rows.astype(np.int64), distinct.size), distinct
+
+
+def check_schedule(schedule: Any) -> tuple[float, float, float]:
+    """Start, factor and stop of an annealing schedule."""
+    values = np.asarray(schedule, dtype=np.float64).ravel()
+    if values.size != 3 or not (np.isfinite(values).all() and 0 < values[0] <= values[2] and values[1] > 1):
+        raise ValueError(
+            f"schedule must be (start, factor, stop) with 0 < start <= stop and factor > 1, not {schedule!r}"
+        )
+    return float(values[0]), float(values[1]), float(values[2])

@@ -1,0 +1,249 @@
+"""Mixtures of von Mises-Fisher distributions as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from textmix.corpus import Corpus
+from textmix.corpus.matrix import is_sparse
+from textmix.corpus.selection import log_idf, weigh_words
+from textmix.estimators.em_mixture import EMMixture, Representation, has_words
+from textmix.inference.annealing import Constant, Rising, Schedule
+from textmix.inference.em import Mixture
+from textmix.models.components import ComponentModel
+from textmix.models.von_mises_fisher import Directions, VonMisesFisher, column_lengths, estimate_kappa, log_normaliser
+
+
+class VonMisesFisherMixture(EMMixture):
+    """Mixture of von Mises-Fisher distributions: the direction of a document's vector counts (Zhong and Ghosh, eq. 16).
+
+    Takes counts, weighted counts, and dense vectors of any sign such as sentence embeddings. Vectors are brought to
+    unit length; assignment="hard" is spherical k-means.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        The number of clusters.
+    assignment : {"hard", "stochastic", "soft", "annealed"}, default="soft"
+        kvmfs, skvmfs, softvmfs, davmfs of the paper: each document to the cluster of the largest cosine (eq. 1), to one
+        drawn by P(y | x), to all by P(y | x), or to all by P(y | x) at a slowly rising κ.
+    kappa : "scheduled", "learned" or float, default="scheduled"
+        The concentration of clusters. "scheduled": the same for all, kappa_step times the number of the iteration
+        (stochastic, soft) or by `schedule` (annealed), as in the paper. "learned": one for each cluster, estimated by
+        maximum likelihood in every iteration (Banerjee et al. 2003), not while annealing. A number: this one for all.
+    kappa_step : float, default=20.0
+        See `kappa`.
+    max_kappa : float or None, default=None
+        A learned κ is at most this; None: 100 times the dimension. (A cluster of one document would have κ = ∞.)
+    weighting : {"auto", "log_idf", None}, default="auto"
+        "log_idf": counts are multiplied by log(N / N_w), N documents of which N_w have the word. None: they are taken
+        as they are. "auto": "log_idf" for whole counts in which that leaves anything, None for all else.
+    weights : {"auto", "uniform", "learned"}, default="auto"
+        Whether the clusters' prior weights α are equal or estimated (eq. 5). "auto": learned with a learned κ, else
+        uniform.
+    schedule : (start, factor, stop) or None, default=None
+        κ while annealing; None: (1, 1.1, 500) as in the paper.
+    init : "random", "documents" or array of shape (n_documents,), default="documents"
+        Start from a random partition, from n_clusters random documents, or from labels 0 … n_clusters − 1 (anything for
+        documents without words).
+    n_init : int, default=1
+        Starts, of which the one with the best objective is kept.
+    max_iter : int, default=20
+        Iterations at the most; while annealing, at each temperature.
+    tol : float, default=1e-3
+        Stop when the objective changes by less than this share of its rise since the first iteration. While annealing:
+        at the last temperature; before, go on to the next when it changes by less than this share of itself. 0: all
+        iterations.
+    outlier_size : int, default=1
+        Documents in clusters of at most so many documents are outliers.
+    random_state : int, Generator, RandomState or None, default=0
+        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
+    n_jobs : int or None, default=None
+        Threads; −1: as many as cores. Results do not depend on it.
+    progress : bool or None, default=None
+        Whether to show a progress bar when a fit takes long; None: on a terminal.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_documents,)
+        0 … n_clusters_ − 1 by falling size; −1 for documents without words (vectors of zeros).
+    components_ : array of shape (n_clusters, n_words)
+        μ_y, the mean directions.
+    kappa_ : array of shape (n_clusters,)
+        κ of each cluster: learned, or the one of maximum likelihood that is common to all clusters, each document taken
+        as belonging to its nearest. (What documents were assigned by is in trace_["sharpness"].)
+    log_idf_ : array of shape (n_words,) or None
+        Weights of the words, if they were weighted.
+    n_clusters_, cluster_sizes_, cluster_word_counts_
+        Number of clusters that hold documents (if some of n_clusters do not, a warning says so, and they come last in
+        `components_` and `predict_proba`), documents of each, sums of X of each (sparse).
+    cluster_weights_ : array of shape (n_clusters,)
+        α.
+    probabilities_, outliers_, outlier_scores_
+        See their own descriptions; computed on request.
+    trace_ : dict of arrays, one entry an iteration
+        objective, n_clusters, n_moved, n_reseeded (clusters that had become empty and got a random document of the
+        largest, hard and stochastic assignment only), sharpness (κ; 1 if learned), seconds.
+    n_iter_, converged_, objective_
+        Iterations done; whether they ended by `tol`; Σ cosines (hard), 1/κ Σ log Σ_y α_y exp(κ cosine), or with a
+        learned κ the log-likelihood.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EMMixture._parameter_constraints,
+        "kappa": [StrOptions({"scheduled", "learned"}), Interval(Real, 0, None, closed="neither")],
+        "kappa_step": [Interval(Real, 0, None, closed="neither")],
+        "max_kappa": [Interval(Real, 0, None, closed="neither"), None],
+        "weighting": [StrOptions({"auto", "log_idf"}), None],
+    }
+    _default_schedule = (1.0, 1.1, 500.0)
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        assignment: str = "soft",
+        kappa: float | str = "scheduled",
+        kappa_step: float = 20.0,
+        max_kappa: float | None = None,
+        weighting: str | None = "auto",
+        weights: str = "auto",
+        schedule: Any = None,
+        init: Any = "documents",
+        n_init: int = 1,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        outlier_size: int = 1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.assignment = assignment
+        self.kappa = kappa
+        self.kappa_step = kappa_step
+        self.max_kappa = max_kappa
+        self.weighting = weighting
+        self.weights = weights
+        self.schedule = schedule
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.outlier_size = outlier_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Tags:
+        """Vectors, sparse or dense, of any sign."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = False
+        return tags
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """μ_y: clusters × words."""
+        check_is_fitted(self)
+        weights = self._mixture.components.weights.astype(np.float64)
+        lengths = column_lengths(weights)
+        return np.ascontiguousarray((weights / np.where(lengths > 0.0, lengths, 1.0)).T)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find n_clusters clusters in X: documents × words (or dimensions), sparse, dense or a Corpus. y is ignored."""
+        if self.kappa == "learned" and self.assignment == "annealed":
+            raise ValueError('kappa="learned" goes with hard, stochastic or soft assignment; annealing has its own κ')
+        super().fit(X, y)
+        self.kappa_ = self._final_kappa()
+        return self
+
+    def _final_kappa(self) -> NDArray[np.float64]:
+        if self._learns_kappa():
+            components = self._mixture.components
+            return np.asarray(components.scales * column_lengths(components.weights))
+        if self._mixture.sharpness == np.inf:
+            cosines = self.objective_
+        else:
+            nearest = self._assign(self._fitted_matrix, self._mixture._replace(sharpness=np.inf))
+            cosines = float(nearest.log_sums.sum())
+        resultant = cosines / int(self.cluster_sizes_.sum())
+        kappa = float(estimate_kappa(resultant, self.n_features_in_, self._max_kappa()))
+        return np.full(self.n_clusters_, kappa)
+
+    def _learns_kappa(self) -> bool:
+        return bool(self.kappa == "learned")
+
+    def _max_kappa(self) -> float:
+        return 100.0 * self.n_features_in_ if self.max_kappa is None else float(self.max_kappa)
+
+    def _learns_weights(self) -> bool:
+        if self.weights == "auto":
+            return self._learns_kappa() and self.assignment != "hard"
+        return self.weights == "learned"
+
+    def _unannealed(self) -> Schedule:
+        if self._learns_kappa():
+            return Constant(1.0)
+        return Rising(float(self.kappa_step)) if self.kappa == "scheduled" else Constant(float(self.kappa))
+
+    def _model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
+        return self._density_model(n_words, lengths) if self._learns_kappa() else Directions()
+
+    def _density_model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
+        return VonMisesFisher(self._max_kappa())
+
+    def _density(self) -> Mixture:
+        if self._learns_kappa():
+            return super()._density()
+        components = self._mixture.components
+        return self._mixture._replace(
+            components=components._replace(
+                scales=components.scales * self.kappa_,
+                offsets=log_normaliser(self.kappa_, self.n_features_in_)[np.newaxis],
+            ),
+            sharpness=1.0,
+        )
+
+    def _check(self, X: Any, *, reset: bool) -> Any:
+        if isinstance(X, Corpus):
+            X = X.counts
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
+        if not is_sparse(X):
+            return X.astype(np.float64, copy=False)
+        matrix = scipy.sparse.csr_array(X)
+        if not matrix.has_canonical_format or (matrix.data == 0).any():
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+        return matrix
+
+    def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
+        if fitting:
+            self.log_idf_ = self._learn_weights_of_words(matrix)
+        weighted = matrix if self.log_idf_ is None else weigh_words(matrix, self.log_idf_)
+        if is_sparse(weighted) and (weighted.data == 0).any():
+            weighted = weighted.copy()
+            weighted.eliminate_zeros()
+        return Representation(normalize(weighted, copy=True))
+
+    def _learn_weights_of_words(self, matrix: Any) -> NDArray[np.float64] | None:
+        if self.weighting is None:
+            return None
+        values = matrix.data if is_sparse(matrix) else matrix
+        if self.weighting == "auto" and not ((values >= 0).all() and (values == np.floor(values)).all()):
+            return None
+        weights = log_idf(matrix[has_words(matrix)])
+        if weights.any():
+            return weights
+        if self.weighting == "auto":
+            return None
+        raise ValueError("every word stands in every document, so log IDF weighs all of them 0; use weighting=None")

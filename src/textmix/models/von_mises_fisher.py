@@ -1,0 +1,102 @@
+"""Von Mises-Fisher: a document is a direction, a cluster a mean direction μ and a concentration κ around it.
+
+    p(x | y) = c_p(κ_y) exp(κ_y x·μ_y),   |x| = |μ_y| = 1                    (Zhong and Ghosh, eq. 16)
+    c_p(κ) = κ^(p/2 − 1) / ((2π)^(p/2) I_{p/2−1}(κ))
+
+μ_y is the direction of Σ_x P(y | x) x. With one κ for all clusters, documents are scored by the cosine x·μ_y alone, and
+κ is what the temperature is elsewhere. With a κ for each cluster (Banerjee, Dhillon, Ghosh and Sra 2003) κ_y solves
+A_p(κ) = I_{p/2}(κ) / I_{p/2−1}(κ) = r̄_y, the length of the mean of the cluster's documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textmix.kernels.em import sum_of_squares
+from textmix.models.bessel import bessel_ratio, log_iv
+from textmix.models.components import Components, Statistics
+
+MAX_STEPS = 50  # of Newton's method
+PRECISION = 1e-10  # of log κ
+# Directions in 4 bytes a number: scoring waits for memory. They are where the likelihood is largest, so that rounding
+# them by 6e-8 changes it by the square of that; lengths are those of what was rounded.
+SUMS_TYPE = np.float32
+
+
+@dataclass(frozen=True)
+class Directions:
+    """One κ for all clusters, applied by who asks: scores are cosines."""
+
+    sums_type: ClassVar[Any] = SUMS_TYPE
+
+    def estimate(self, statistics: Statistics) -> Components:
+        """The directions of the sums; a cluster without documents has none and scores 0."""
+        lengths = column_lengths(statistics.sums)
+        return Components(
+            weights=statistics.sums,
+            scales=1.0 / np.where(lengths > 0.0, lengths, 1.0),
+            offsets=np.zeros((1, lengths.size)),
+            log_prior=0.0,
+        )
+
+
+@dataclass(frozen=True)
+class VonMisesFisher:
+    """A κ for each cluster, at most `max_kappa`."""
+
+    sums_type: ClassVar[Any] = SUMS_TYPE
+
+    max_kappa: float
+
+    def estimate(self, statistics: Statistics) -> Components:
+        """μ and κ of maximum likelihood."""
+        lengths = column_lengths(statistics.sums)
+        masses = statistics.cluster_masses
+        resultants = np.divide(lengths, masses, out=np.zeros_like(lengths), where=masses > 0.0)
+        kappas = estimate_kappa(resultants, statistics.sums.shape[0], self.max_kappa)
+        return Components(
+            weights=statistics.sums,
+            scales=kappas / np.where(lengths > 0.0, lengths, 1.0),
+            offsets=log_normaliser(kappas, statistics.sums.shape[0])[np.newaxis],
+            log_prior=0.0,
+        )
+
+
+def column_lengths(sums: NDArray[Any]) -> NDArray[np.float64]:
+    """The Euclidean length of each column."""
+    totals = np.zeros(sums.shape[1])
+    sum_of_squares(sums, totals)
+    return np.sqrt(totals)
+
+
+def log_normaliser(kappa: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """log c_p(κ)."""
+    order = dimension / 2.0 - 1.0
+    kappa = np.asarray(kappa, dtype=np.float64)
+    return np.asarray(order * np.log(kappa) - (order + 1.0) * np.log(2.0 * np.pi) - log_iv(order, kappa))
+
+
+def estimate_kappa(resultants: ArrayLike, dimension: int, max_kappa: float) -> NDArray[np.float64]:
+    """κ with A_p(κ) = r̄: Newton's method from (r̄p − r̄³)/(1 − r̄²), kept between MIN_KAPPA and max_kappa."""
+    r = np.clip(np.asarray(resultants, dtype=np.float64), 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        start = np.where(r < 1.0, (r * dimension - r**3) / (1.0 - r**2), np.inf)
+    kappa = np.clip(start, MIN_KAPPA, max_kappa)
+    for _ in range(MAX_STEPS):
+        ratio = bessel_ratio(dimension / 2.0 - 1.0, kappa)
+        slope = 1.0 - ratio**2 - (dimension - 1.0) / kappa * ratio
+        # A step never more than halves or doubles κ: far from the root the slope says little.
+        step = np.clip(kappa - (ratio - r) / slope, kappa / 2.0, kappa * 2.0)
+        step = np.clip(np.where(np.isfinite(step), step, kappa), MIN_KAPPA, max_kappa)
+        done = np.abs(step / kappa - 1.0).max(initial=0.0) < PRECISION
+        kappa = step
+        if done:
+            break
+    return np.asarray(kappa)
+
+
+MIN_KAPPA = 1e-6  # below, a cluster is as good as uniform
