@@ -247,3 +247,18 @@ def test_every_public_name_is_there():
         assert getattr(textmix, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'clusters'"):
         _ = textmix.clusters
+
+
+@pytest.mark.parametrize("name", ["kmnls", "damnls", "softvmfs", "edcm"])
+def test_an_algorithm_of_the_papers_behind_texts(name):
+    clustering = textmix.cluster([*TEXTS, ""], model=textmix.algorithm(name, n_clusters=3, n_init=5))
+    assert clustering.n_clusters == 3
+    assert clustering.labels[-1] == -1
+    frame = clustering.to_frame()
+    assert frame["probability"][:-1].between(0, 1).all()
+    assert np.isfinite(clustering.outlier_scores[:-1]).all()
+    np.testing.assert_array_equal(clustering.predict(TEXTS), clustering.labels[:-1])
+    assigned = clustering.assign([TEXTS[0], "qqq"])
+    assert assigned.labels.tolist() == [clustering.labels[0], -1]
+    with pytest.raises(ValueError, match="cannot be saved"):
+        clustering.save("nowhere")

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus, Tokenizer
 from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.estimators.counts import sum_by_cluster
+from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, summarise
@@ -98,7 +99,7 @@ class Clustering:
     @cached_property
     def outliers(self) -> NDArray[np.bool_]:
         """Whether a text fits nowhere: its cluster has no more texts than the setting outlier_size (1)."""
-        if isinstance(self.estimator, GibbsMixture):
+        if isinstance(self.estimator, GibbsMixture | EMMixture):
             return self.estimator.outliers_
         sizes = np.append(np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters), 0)
         return np.asarray((sizes == 1)[self.labels])
@@ -130,6 +131,8 @@ class Clustering:
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, GibbsMixture):
             return FittedMixture.of(self.estimator).score_documents(self.corpus.counts)
+        if isinstance(self.estimator, EMMixture):
+            return DocumentScores(own_probabilities(self.estimator.probabilities_), self.estimator.outlier_scores_)
         unknown = np.full(self.labels.size, np.nan)
         return DocumentScores(unknown, unknown)
 
@@ -147,7 +150,10 @@ class Clustering:
         if not isinstance(self.estimator, GibbsMixture):
             labels = np.asarray(self._fitted("predict")(counts), dtype=np.int32)
             labels[np.diff(counts.indptr) == 0] = -1
-            return Assignments(labels, np.full(labels.size, np.nan), np.zeros(labels.size, bool))
+            probabilities = np.full(labels.size, np.nan)
+            if isinstance(self.estimator, EMMixture):
+                probabilities = own_probabilities(self.estimator.predict_proba(counts))
+            return Assignments(labels, probabilities, np.zeros(labels.size, bool))
         return assign_counts(self.estimator, counts)
 
     def to_frame(self) -> Any:
@@ -284,7 +290,7 @@ max_document_frequency
             raise ValueError(f"{n_texts} any words to cluster by, once stop words are left out")
         counted = time.perf_counter()
         model = self._make_model(n_documents)
-        self.model_ = model.fit(corpus if isinstance(model, GibbsMixture) else corpus.counts)
+        self.model_ = model.fit(corpus if isinstance(model, GibbsMixture | EMMixture) else corpus.counts)
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
         texts = [text if isinstance(text, str) else "" for text in texts]
@@ -376,6 +382,11 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
     fitted.put_into(estimator, corpus.counts, corpus.vocabulary)
     seconds = info.get("seconds", {})
     return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
+
+
+def own_probabilities(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each document's largest probability; NaN for one without words."""
+    return np.asarray(probabilities.max(axis=1))
 
 
 def _as_list(texts: Any) -> list[Any]:

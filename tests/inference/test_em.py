@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse
@@ -305,7 +306,7 @@ def assert_never_falls(trace, at_fixed_temperature=False):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("assignment", ["hard", "soft"])
 @given(seed=st.integers(0, 10**6), n_documents=st.integers(4, 40), n_words=st.integers(2, 15))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_the_objective_never_falls(model, assignment, seed, n_documents, n_words):
     counts = random_counts(seed, n_documents, n_words)
     fitted = MODELS[model](assignment=assignment, tol=0, max_iter=12, random_state=seed).fit(counts)
@@ -315,7 +316,7 @@ def test_the_objective_never_falls(model, assignment, seed, n_documents, n_words
 @pytest.mark.filterwarnings("ignore:.*hold no document")
 @pytest.mark.parametrize("model", ["bernoulli", "normalised", "vmf", "edcm"])
 @given(seed=st.integers(0, 10**6), n_documents=st.integers(4, 40), n_words=st.integers(2, 15))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, derandomize=True)
 def test_at_a_fixed_temperature_the_annealed_objective_never_falls(model, seed, n_documents, n_words):
     counts = random_counts(seed, n_documents, n_words)
     schedule = (0.5, 2.0, 8.0)
@@ -352,6 +353,7 @@ def test_the_learned_kappas_likelihood_rises():
 # Threads
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes without compilation")
 @pytest.mark.parametrize("assignment", ["hard", "stochastic", "soft", "annealed"])
 def test_results_do_not_depend_on_n_jobs(assignment):
     counts = random_counts(0, 3000, 200)  # several blocks of documents
