@@ -14,7 +14,7 @@ from textmix import BernoulliMixture, EDCMMixture, MultinomialMixture, VonMisesF
 from textmix.engines.threads import Threads, count_threads, threads
 from textmix.inference.annealing import Constant, Course, Geometric, Rising
 from textmix.inference.em import Documents, EMSettings, EMState, score
-from textmix.inference.vectors import DenseVectors, SparseVectors
+from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words
 from textmix.kernels import em as kernels
 from textmix.models.bernoulli import Bernoulli
 from textmix.models.components import Statistics
@@ -86,7 +86,7 @@ def test_multinomial_is_equation_11(seed, smoothing):
 def test_von_mises_fisher_is_equation_16_at_the_maximum_of_its_likelihood(seed):
     counts, posteriors = random_counts(seed), random_posteriors(seed)
     directions = counts / np.linalg.norm(counts, axis=1, keepdims=True)
-    components = VonMisesFisher(max_kappa=1e4).estimate(statistics_of(directions, posteriors))
+    components = VonMisesFisher(max_kappa=1e4, dimension=7).estimate(statistics_of(directions, posteriors))
     scores = all_scores(directions, components)
     for cluster in range(3):
         sums = posteriors[:, cluster] @ directions
@@ -204,6 +204,15 @@ def kernel_cases():
     return {
         "multiply": lambda: (*rows, rng_like((25, 5)), np.empty((30, 5)), np.empty(5), 4, 34),
         "sum_by_label": lambda: (*by_column, labels, np.full((25, 5), 7.0), np.empty(5), 2, 20),
+        "split_entries": lambda: (
+            *rows,
+            np.where(np.arange(25) % 3 == 0, -1, np.arange(25)).astype(np.int32),
+            np.zeros(41, np.int64),
+            np.zeros(matrix.nnz, np.int32),
+            np.zeros(matrix.nnz),
+            np.zeros(matrix.nnz, np.int64),
+            np.zeros(matrix.nnz, np.int64),
+        ),
         "sum_of_squares": lambda: (scores.copy(), np.zeros(5)),
         "choose_best": lambda: (scores.copy(), np.empty(40, np.int32), np.empty(40)),
         "to_posteriors": lambda: (scores.copy(), np.log(posteriors[0]), 1.7, np.empty(40, np.int32), np.empty(40)),
@@ -376,6 +385,33 @@ def test_n_jobs_counts_as_in_scikit_learn():
     assert count_threads(-10_000) == 1
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
         count_threads(0)
+
+
+@pytest.mark.parametrize("model", [Directions(), VonMisesFisher(1e4, 60)], ids=["one kappa", "a kappa each"])
+@pytest.mark.parametrize("start", ["partition", "documents"])
+def test_words_of_one_document_can_be_kept_apart(model, start):
+    rng = np.random.default_rng(2)
+    counts = np.hstack([random_counts(1, 30, 20), np.zeros((30, 40), int)])
+    counts[rng.integers(30, size=39), np.arange(20, 59)] = rng.integers(1, 4, 39)  # the last word stands nowhere
+    directions = scipy.sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+    shared, lone = split_off_lone_words(directions, np.float32)
+    assert shared.shape[1] + lone.words.size == 60
+    labels = rng.integers(4, size=30).astype(np.int32)
+    if start == "documents":
+        labels[:] = -1
+        labels[:4] = np.arange(4)
+    settings_ = EMSettings(4, "hard", Constant(np.inf), False, 1, 0.0)
+    whole = EMState(Documents(SparseVectors(directions)), model, labels.copy(), settings_, SERIAL)
+    apart = EMState(Documents(SparseVectors(shared), lone_words=lone), model, labels.copy(), settings_, SERIAL)
+    for _ in range(4):
+        for state in (whole, apart):
+            state.estimate(np.inf)
+        np.testing.assert_allclose(apart.mixture.components.scales, whole.mixture.components.scales, rtol=1e-12)
+        np.testing.assert_allclose(
+            lone.put_back(apart.mixture.components.weights, apart.labels), whole.mixture.components.weights
+        )
+        assert apart.assign()[0] == pytest.approx(whole.assign()[0], rel=1e-12)
+        np.testing.assert_array_equal(apart.labels, whole.labels)
 
 
 def test_empty_clusters_get_a_document_of_the_largest():

@@ -44,6 +44,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "em.multiply": ("twins", "reference", "objective", "faults"),
     "em.sum_by_label": ("twins", "reference", "objective", "faults"),
     "em.sum_of_squares": ("twins", "reference"),
+    "em.split_entries": ("twins", "reference"),
     "em.choose_best": ("twins", "objective"),
     "em.to_posteriors": ("twins", "reference", "objective", "faults"),
     "em.draw_labels": ("twins", "reference", "faults"),

@@ -32,7 +32,7 @@ from textmix.inference.em import (
 )
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
-from textmix.inference.vectors import DenseVectors, SparseVectors
+from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words
 from textmix.models.components import ComponentModel
 from textmix.results.words import ScoredWord, top_components
 
@@ -43,6 +43,7 @@ class Representation(NamedTuple):
     scored: Any  # by document: csr_array, or a dense array
     summed: Any = None  # what the M-step adds up, if that is something else
     lengths: NDArray[np.float64] | None = None  # where the length enters the likelihood on its own
+    sums_type: Any = None  # given where words of one document may be kept apart: the type of the model's sums
 
 
 class EMMixture(ClusterMixin, BaseEstimator):
@@ -303,14 +304,17 @@ def has_words(matrix: Any) -> NDArray[np.bool_]:
 
 def make_documents(representation: Representation, used: NDArray[np.bool_]) -> tuple[Documents, NDArray[np.float64]]:
     """The documents in use, and their distinct lengths (none where the length does not enter on its own)."""
-    scored, summed, lengths = representation
+    scored, summed, lengths, sums_type = representation
     if not used.all():
         scored = scored[used]
         summed = None if summed is None else summed[used]
         lengths = None if lengths is None else lengths[used]
+    lone_words = None
+    if sums_type is not None and is_sparse(scored):
+        scored, lone_words = split_off_lone_words(scored, sums_type)
     vectors = SparseVectors(scored, summed) if is_sparse(scored) else DenseVectors(scored)
     if lengths is None:
-        return Documents(vectors), np.empty(0)
+        return Documents(vectors, lone_words=lone_words), np.empty(0)
     distinct, rows = np.unique(lengths, return_inverse=True)
     return Documents(vectors, rows.astype(np.int64), distinct.size), distinct
 

@@ -20,7 +20,14 @@ from textmix.estimators.em_mixture import EMMixture, Representation, has_words
 from textmix.inference.annealing import Constant, Rising, Schedule
 from textmix.inference.em import Mixture
 from textmix.models.components import ComponentModel
-from textmix.models.von_mises_fisher import Directions, VonMisesFisher, column_lengths, estimate_kappa, log_normaliser
+from textmix.models.von_mises_fisher import (
+    SUMS_TYPE,
+    Directions,
+    VonMisesFisher,
+    column_lengths,
+    estimate_kappa,
+    log_normaliser,
+)
 
 
 class VonMisesFisherMixture(EMMixture):
@@ -199,7 +206,7 @@ class VonMisesFisherMixture(EMMixture):
         return self._density_model(n_words, lengths) if self._learns_kappa() else Directions()
 
     def _density_model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
-        return VonMisesFisher(self._max_kappa())
+        return VonMisesFisher(self._max_kappa(), n_words)
 
     def _density(self) -> Mixture:
         if self._learns_kappa():
@@ -233,7 +240,8 @@ class VonMisesFisherMixture(EMMixture):
         if is_sparse(weighted) and (weighted.data == 0).any():
             weighted = weighted.copy()
             weighted.eliminate_zeros()
-        return Representation(normalize(weighted, copy=True))
+        keeps_lone_words_apart = fitting and self.assignment in ("hard", "stochastic")
+        return Representation(normalize(weighted, copy=True), sums_type=SUMS_TYPE if keeps_lone_words_apart else None)
 
     def _learn_weights_of_words(self, matrix: Any) -> NDArray[np.float64] | None:
         if self.weighting is None:

@@ -26,7 +26,7 @@ from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
-from textmix.inference.vectors import Vectors
+from textmix.inference.vectors import LoneWords, Vectors
 from textmix.kernels.em import choose_best, draw_labels, to_posteriors
 from textmix.models.components import ComponentModel, Components, Statistics
 
@@ -42,6 +42,7 @@ class Documents(NamedTuple):
     vectors: Vectors
     offset_rows: NDArray[np.int64] | None = None
     n_offset_rows: int = 1
+    lone_words: LoneWords | None = None  # only where every document belongs to one cluster (hard, stochastic)
 
 
 class Mixture(NamedTuple):
@@ -97,10 +98,12 @@ class EMState:
         shape = (documents.vectors.n_documents, settings.n_clusters)
         self.posteriors = np.empty(shape) if keeps_posteriors else None
         self._starting = True  # labels say all; posteriors are not there yet
+        self.estimated_from = labels  # the labels that the models were estimated from
         self.mixture: Mixture | None = None
 
     def estimate(self, sharpness: float) -> None:
         """The M-step: models, and the clusters' weights if these are learned, from where documents belong."""
+        self.estimated_from = self.labels.copy()
         statistics = self._statistics()
         masses = statistics.cluster_masses
         if self.settings.learn_weights:
@@ -119,7 +122,7 @@ class EMState:
         assert mixture is not None
 
         def assign_block(first: int, last: int) -> tuple[float, int]:
-            scores = score(self.documents, mixture.components, first, last)
+            scores = score(self.documents, mixture.components, first, last, self.estimated_from)
             labels = np.empty(last - first, np.int32)
             value = to_assignments(scores, mixture, labels, np.empty(last - first))
             if uniforms is not None:
@@ -166,7 +169,11 @@ class EMState:
             cells = self.labels[used] if rows is None else rows[used] * n_clusters + self.labels[used]
             sizes = np.bincount(cells, minlength=n_rows * n_clusters).reshape(n_rows, n_clusters)
             sums = vectors.sum_labels(self.labels, n_clusters, self.model.sums_type, self.threads)
-            return Statistics(sums, sizes.astype(np.float64))
+            lone = self.documents.lone_words
+            if lone is None:
+                return Statistics(sums, sizes.astype(np.float64))
+            squares = np.bincount(self.labels[used], lone.squares[used], n_clusters).astype(np.float64)
+            return Statistics(sums, sizes.astype(np.float64), squares)
         if rows is None:
             masses = self.posteriors.sum(axis=0, keepdims=True)
         else:
@@ -222,9 +229,21 @@ def to_assignments(
     return float(log_sums.sum() / mixture.sharpness)
 
 
-def score(documents: Documents, components: Components, first: int, last: int) -> NDArray[np.float64]:
-    """log p(x | y) of documents first … last − 1 in all clusters."""
+def score(
+    documents: Documents,
+    components: Components,
+    first: int,
+    last: int,
+    estimated_from: NDArray[np.int32] | None = None,
+) -> NDArray[np.float64]:
+    """log p(x | y) of documents first … last − 1 in all clusters.
+
+    Where lone words are kept apart, the labels that the models were estimated from say where these count.
+    """
     scores = documents.vectors.scores(components.weights, first, last)
+    if documents.lone_words is not None and estimated_from is not None:
+        summed = np.flatnonzero(estimated_from[first:last] >= 0)
+        scores[summed, estimated_from[first + summed]] += documents.lone_words.products[first + summed]
     rows = documents.offset_rows
     scores *= components.scales
     scores += components.offsets[0] if rows is None else components.offsets[rows[first:last]]
@@ -324,7 +343,7 @@ def _fit_once(
     else:
         objective = outcome.trace.columns["objective"][-1]
     assert state.mixture is not None
-    labels, mixture = _order_by_size(state.labels, state.mixture)
+    labels, mixture = _order_by_size(state.labels, _with_all_words(state.mixture, state))
     return FittedEM(
         labels=labels,
         mixture=mixture,
@@ -334,6 +353,15 @@ def _fit_once(
         converged=outcome.stopped_by_itself,
         interrupted=outcome.interrupted,
     )
+
+
+def _with_all_words(mixture: Mixture, state: EMState) -> Mixture:
+    """The mixture with the words that were kept apart."""
+    lone = state.documents.lone_words
+    if lone is None:
+        return mixture
+    weights = lone.put_back(mixture.components.weights, state.estimated_from)
+    return mixture._replace(components=mixture.components._replace(weights=weights))
 
 
 def _order_by_size(labels: NDArray[np.int32], mixture: Mixture) -> tuple[NDArray[np.int32], Mixture]:

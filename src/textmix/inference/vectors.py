@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import Threads
-from textmix.kernels.em import multiply, sum_by_label
+from textmix.kernels.em import multiply, split_entries, sum_by_label
 
 WORDS = 4096  # in a block of the M-step
 
@@ -42,6 +42,7 @@ class SparseVectors:
         self.n_documents, self.n_words = scored.shape
         self._rows = _index_arrays(scored)
         self._columns = _index_arrays((scored if summed is None else summed).tocsc())
+        self._buffers: list[Floats] = []
 
     def scores(self, weights: Floats, first: int, last: int) -> NDArray[np.float64]:
         """See Vectors."""
@@ -51,7 +52,7 @@ class SparseVectors:
 
     def sum_labels(self, labels: NDArray[np.int32], n_clusters: int, kind: Any, threads: Threads) -> Floats:
         """See Vectors."""
-        sums = np.empty((self.n_words, n_clusters), kind)
+        sums = self._next_buffer(n_clusters, kind)
 
         def sum_block(first: int, last: int) -> None:
             sum_by_label(*self._columns, labels, sums, np.empty(n_clusters), first, last)
@@ -62,13 +63,20 @@ class SparseVectors:
     def sum_posteriors(self, posteriors: NDArray[np.float64], kind: Any, threads: Threads) -> Floats:
         """See Vectors."""
         n_clusters = posteriors.shape[1]
-        sums = np.empty((self.n_words, n_clusters), kind)
+        sums = self._next_buffer(n_clusters, kind)
 
         def sum_block(first: int, last: int) -> None:
             multiply(*self._columns, posteriors, sums[first:last], np.empty(n_clusters), first, last)
 
         threads.run_blocks(sum_block, self.n_words, WORDS)
         return sums
+
+    def _next_buffer(self, n_clusters: int, kind: Any) -> Floats:
+        """One of two arrays in turn, so that the last sums stay while new ones are formed: fresh memory costs time."""
+        if len(self._buffers) < 2 or self._buffers[0].shape[1] != n_clusters:
+            self._buffers = [np.empty((self.n_words, n_clusters), kind) for _ in range(2)]
+        self._buffers.reverse()
+        return self._buffers[0]
 
 
 class DenseVectors:
@@ -93,6 +101,57 @@ class DenseVectors:
     def sum_posteriors(self, posteriors: NDArray[np.float64], kind: Any, threads: Threads) -> Floats:
         """See Vectors."""
         return np.asarray(self._matrix.T @ posteriors)
+
+
+class LoneWords(NamedTuple):
+    """Words that stand in one document only, kept apart from the vectors.
+
+    Where documents belong to one cluster each and clusters are sums of their documents, such a word adds to a
+    document's score in the cluster that it was summed into, and nowhere else.
+    """
+
+    shared: NDArray[np.int64]  # the words that are not kept apart, in their order
+    documents: NDArray[np.int64]  # of each entry
+    words: NDArray[np.int64]
+    values: NDArray[np.float64]
+    products: NDArray[np.float64]  # of each document: Σ value × value as the sums have it
+    squares: NDArray[np.float64]  # of each document: Σ (value as the sums have it)²
+
+    def put_back(self, weights: Floats, labels: NDArray[np.int32]) -> Floats:
+        """Sums of the shared words, completed by the lone ones of documents that belonged to these clusters."""
+        full = np.zeros((self.shared.size + self.words.size, weights.shape[1]), weights.dtype)
+        full[self.shared] = weights
+        summed = labels[self.documents] >= 0
+        full[self.words[summed], labels[self.documents[summed]]] = self.values[summed]
+        return full
+
+
+def split_off_lone_words(matrix: scipy.sparse.csr_array, kind: Any) -> tuple[scipy.sparse.csr_array, LoneWords]:
+    """Documents without the words that only one of them has, and these words. Words of no document count as shared.
+
+    `kind` is the type that sums are kept in.
+    """
+    n_documents, n_words = matrix.shape
+    frequencies = np.bincount(matrix.indices, minlength=n_words)
+    shared = np.flatnonzero(frequencies != 1)
+    n_lone = n_words - shared.size
+    new_ids = np.full(n_words, -1, np.int32)
+    new_ids[shared] = np.arange(shared.size, dtype=np.int32)
+    n_kept = matrix.nnz - n_lone
+    kept = np.zeros(n_documents + 1, matrix.indptr.dtype), np.empty(n_kept, np.int32), np.empty(n_kept)
+    documents, places = np.empty(n_lone, np.int64), np.empty(n_lone, np.int64)
+    split_entries(matrix.indptr, matrix.indices, matrix.data, new_ids, *kept, documents, places)
+    values = matrix.data[places]
+    rounded = values.astype(kind).astype(np.float64)
+    lone = LoneWords(
+        shared=shared,
+        documents=documents,
+        words=matrix.indices[places].astype(np.int64),
+        values=values,
+        products=np.bincount(documents, values * rounded, n_documents).astype(np.float64),
+        squares=np.bincount(documents, rounded**2, n_documents).astype(np.float64),
+    )
+    return scipy.sparse.csr_array((kept[2], kept[1], kept[0]), shape=(n_documents, shared.size)), lone
 
 
 def _index_arrays(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:

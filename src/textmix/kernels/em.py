@@ -53,6 +53,24 @@ def sum_by_label(starts, rows, values, labels, sums, row_sums, first, last):
 
 
 @kernel(allocates=False)
+def split_entries(starts, columns, values, new_ids, kept_starts, kept_columns, kept_values, rows, places):
+    """Copy the entries of columns whose new id is not negative; of all others write down row and place (CSR)."""
+    n_kept, n_others = 0, 0
+    for row in range(starts.size - 1):
+        for entry in range(starts[row], starts[row + 1]):
+            column = new_ids[columns[entry]]
+            if column >= 0:
+                kept_columns[n_kept] = column
+                kept_values[n_kept] = values[entry]
+                n_kept += 1
+            else:
+                rows[n_others] = row
+                places[n_others] = entry
+                n_others += 1
+        kept_starts[row + 1] = n_kept
+
+
+@kernel(allocates=False)
 def sum_of_squares(dense, totals):
     """Add the squares of each column to totals."""
     for row in range(dense.shape[0]):

@@ -21,6 +21,7 @@ class Statistics(NamedTuple):
 
     sums: NDArray[Any]  # Σ_x P(y | x) x(l): words × clusters
     masses: NDArray[np.float64]  # Σ_x P(y | x), for each of the distinct lengths (or one row for all) × clusters
+    lone_squares: NDArray[np.float64] | float = 0.0  # for each cluster the squares of sums of words that are kept apart
 
     @property
     def cluster_masses(self) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ class Directions:
 
     def estimate(self, statistics: Statistics) -> Components:
         """The directions of the sums; a cluster without documents has none and scores 0."""
-        lengths = column_lengths(statistics.sums)
+        lengths = column_lengths(statistics.sums, statistics.lone_squares)
         return Components(
             weights=statistics.sums,
             scales=1.0 / np.where(lengths > 0.0, lengths, 1.0),
@@ -46,31 +46,32 @@ class Directions:
 
 @dataclass(frozen=True)
 class VonMisesFisher:
-    """A κ for each cluster, at most `max_kappa`."""
+    """A κ for each cluster, at most `max_kappa`; `dimension` is p."""
 
     sums_type: ClassVar[Any] = SUMS_TYPE
 
     max_kappa: float
+    dimension: int
 
     def estimate(self, statistics: Statistics) -> Components:
         """μ and κ of maximum likelihood."""
-        lengths = column_lengths(statistics.sums)
+        lengths = column_lengths(statistics.sums, statistics.lone_squares)
         masses = statistics.cluster_masses
         resultants = np.divide(lengths, masses, out=np.zeros_like(lengths), where=masses > 0.0)
-        kappas = estimate_kappa(resultants, statistics.sums.shape[0], self.max_kappa)
+        kappas = estimate_kappa(resultants, self.dimension, self.max_kappa)
         return Components(
             weights=statistics.sums,
             scales=kappas / np.where(lengths > 0.0, lengths, 1.0),
-            offsets=log_normaliser(kappas, statistics.sums.shape[0])[np.newaxis],
+            offsets=log_normaliser(kappas, self.dimension)[np.newaxis],
             log_prior=0.0,
         )
 
 
-def column_lengths(sums: NDArray[Any]) -> NDArray[np.float64]:
-    """The Euclidean length of each column."""
+def column_lengths(sums: NDArray[Any], more_squares: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+    """The Euclidean length of each column, with squares of further rows added."""
     totals = np.zeros(sums.shape[1])
     sum_of_squares(sums, totals)
-    return np.sqrt(totals)
+    return np.asarray(np.sqrt(totals + more_squares))
 
 
 def log_normaliser(kappa: ArrayLike, dimension: int) -> NDArray[np.float64]:
