@@ -236,18 +236,16 @@ class VonMisesFisherMixture(EMMixture):
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         if fitting:
             self.log_idf_ = self._learn_weights_of_words(matrix)
-        weighted = matrix if self.log_idf_ is None else weigh_words(matrix, self.log_idf_)
-        if is_sparse(weighted) and (weighted.data == 0).any():
-            weighted = weighted.copy()
-            weighted.eliminate_zeros()
         keeps_lone_words_apart = fitting and self.assignment in ("hard", "stochastic")
-        return Representation(normalize(weighted, copy=True), sums_type=SUMS_TYPE if keeps_lone_words_apart else None)
+        return Representation(
+            scored=unit_rows(matrix if self.log_idf_ is None else weigh_words(matrix, self.log_idf_)),
+            sums_type=SUMS_TYPE if keeps_lone_words_apart else None,
+        )
 
     def _learn_weights_of_words(self, matrix: Any) -> NDArray[np.float64] | None:
         if self.weighting is None:
             return None
-        values = matrix.data if is_sparse(matrix) else matrix
-        if self.weighting == "auto" and not ((values >= 0).all() and (values == np.floor(values)).all()):
+        if self.weighting == "auto" and not are_counts(matrix.data if is_sparse(matrix) else matrix):
             return None
         weights = log_idf(matrix[has_words(matrix)])
         if weights.any():
@@ -255,3 +253,25 @@ class VonMisesFisherMixture(EMMixture):
         if self.weighting == "auto":
             return None
         raise ValueError("every word stands in every document, so log IDF weighs all of them 0; use weighting=None")
+
+
+def unit_rows(matrix: Any) -> Any:
+    """Rows of length 1, without stored zeros; a row of zeros stays."""
+    if not is_sparse(matrix):
+        return normalize(matrix)
+    # Only values are copied: scikit-learn's normalize would copy the indices too.
+    unit = scipy.sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    if (unit.data == 0).any():
+        unit = unit.copy()
+        unit.eliminate_zeros()
+    return normalize(unit, copy=False)
+
+
+def are_counts(values: NDArray[Any]) -> bool:
+    """Whether all numbers are whole and none is negative; ends at the first thousands that say no."""
+    if values.dtype.kind in "bu":
+        return True
+    return all(
+        bool((part >= 0).all() and (part == np.floor(part)).all())
+        for part in np.array_split(values, values.size // 8192 + 1)
+    )

@@ -342,8 +342,7 @@ def _fit_once(
         objective, _ = state.assign()
     else:
         objective = outcome.trace.columns["objective"][-1]
-    assert state.mixture is not None
-    labels, mixture = _order_by_size(state.labels, _with_all_words(state.mixture, state))
+    labels, mixture = _order_by_size(state)
     return FittedEM(
         labels=labels,
         mixture=mixture,
@@ -355,26 +354,21 @@ def _fit_once(
     )
 
 
-def _with_all_words(mixture: Mixture, state: EMState) -> Mixture:
-    """The mixture with the words that were kept apart."""
-    lone = state.documents.lone_words
-    if lone is None:
-        return mixture
-    weights = lone.put_back(mixture.components.weights, state.estimated_from)
-    return mixture._replace(components=mixture.components._replace(weights=weights))
-
-
-def _order_by_size(labels: NDArray[np.int32], mixture: Mixture) -> tuple[NDArray[np.int32], Mixture]:
-    """Number the clusters by falling size; those without documents come last."""
-    ordered = order_by_size(labels)
-    n_clusters = int(ordered.max(initial=-1)) + 1
-    old = np.empty(n_clusters, np.int64)
-    old[ordered] = labels
+def _order_by_size(state: EMState) -> tuple[NDArray[np.int32], Mixture]:
+    """Number the clusters by falling size, those without documents last; words that were kept apart come back."""
+    mixture, lone = state.mixture, state.documents.lone_words
+    assert mixture is not None
+    labels = order_by_size(state.labels)
+    old = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
+    old[labels] = state.labels
     old = np.append(old, np.setdiff1d(np.arange(mixture.log_weights.size), old))
-    components = mixture.components
-    reordered = components._replace(
-        weights=np.take(components.weights, old, axis=1),
-        scales=components.scales[old],
-        offsets=np.take(components.offsets, old, axis=1),
+    weights = np.take(mixture.components.weights, old, axis=1)
+    if lone is not None:
+        new = np.append(np.argsort(old), -1).astype(np.int32)  # the last: label −1 stays
+        weights = lone.put_back(weights, new[state.estimated_from])
+    components = mixture.components._replace(
+        weights=weights,
+        scales=mixture.components.scales[old],
+        offsets=np.take(mixture.components.offsets, old, axis=1),
     )
-    return ordered, Mixture(reordered, mixture.log_weights[old], mixture.sharpness)
+    return labels, Mixture(components, mixture.log_weights[old], mixture.sharpness)

@@ -110,7 +110,7 @@ class LoneWords(NamedTuple):
     document's score in the cluster that it was summed into, and nowhere else.
     """
 
-    shared: NDArray[np.int64]  # the words that are not kept apart, in their order
+    shared: NDArray[np.int64]  # all other words, by falling frequency: what is read often lies together
     documents: NDArray[np.int64]  # of each entry
     words: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -134,6 +134,7 @@ def split_off_lone_words(matrix: scipy.sparse.csr_array, kind: Any) -> tuple[sci
     n_documents, n_words = matrix.shape
     frequencies = np.bincount(matrix.indices, minlength=n_words)
     shared = np.flatnonzero(frequencies != 1)
+    shared = shared[np.argsort(-frequencies[shared], kind="stable")]
     n_lone = n_words - shared.size
     new_ids = np.full(n_words, -1, np.int32)
     new_ids[shared] = np.arange(shared.size, dtype=np.int32)
@@ -157,6 +158,7 @@ def split_off_lone_words(matrix: scipy.sparse.csr_array, kind: Any) -> tuple[sci
 def _index_arrays(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]:
     return (
         matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.uint32),
+        # Indices are not negative, so their bits mean the same.
+        matrix.indices.view(np.uint32) if matrix.indices.dtype == np.int32 else matrix.indices.astype(np.uint32),
         np.ascontiguousarray(matrix.data, dtype=np.float64),
     )
