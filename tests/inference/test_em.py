@@ -359,6 +359,22 @@ def test_the_learned_kappas_likelihood_rises():
     assert_never_falls(trace)
 
 
+@pytest.mark.parametrize("learned", [True, False])
+def test_weights_are_mean_posteriors_or_equal(learned):
+    """Zhong and Ghosh, eq. 5."""
+    counts = scipy.sparse.csr_array(random_counts(4).astype(float))
+    labels = np.array([0] * 7 + [1] * 3 + [2] * 2, np.int32)
+    settings_ = EMSettings(3, "soft", Constant(1.0), learned, 1, 0.0)
+    state = EMState(Documents(SparseVectors(counts)), Multinomial(1.0), labels, settings_, SERIAL)
+    state.estimate(1.0)
+    expected = np.array([7, 3, 2]) / 12 if learned else np.full(3, 1 / 3)
+    np.testing.assert_allclose(np.exp(state.mixture.log_weights), expected)
+    state.assign()
+    state.estimate(1.0)
+    expected = state.posteriors.mean(axis=0) if learned else np.full(3, 1 / 3)
+    np.testing.assert_allclose(np.exp(state.mixture.log_weights), expected)
+
+
 # Threads
 
 
