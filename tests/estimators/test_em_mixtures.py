@@ -162,13 +162,11 @@ def test_the_trace_and_top_words(kind):
 @every_class
 def test_outliers(kind):
     counts, _ = three_topics()
-    odd = np.zeros((1, 32), int)
-    odd[0, 30:] = 12
-    counts = np.vstack([np.hstack([counts, np.zeros((90, 2), int)]), odd])
-    model = kind(4, n_init=10, weights="uniform").fit(counts)
+    between = counts[:30:3] + counts[1:31:3] + counts[2:32:3]  # documents of all three topics at once
+    model = kind(3, n_init=5, assignment="soft").fit(np.vstack([counts, between]))
     scores = model.outlier_scores_
-    assert scores.shape == (91,)
     assert np.isfinite(scores).all()
+    assert np.median(scores[90:]) > np.median(scores[:90])
     alone = np.bincount(model.labels_)[model.labels_] == 1
     np.testing.assert_array_equal(model.outliers_, alone)
 
@@ -243,8 +241,11 @@ def test_an_unknown_document_gets_finite_answers(kind):
     model = kind(3).fit(counts)
     unseen = np.zeros((1, 31), int)
     unseen[0, 30] = 5
-    assert np.isfinite(model.predict_proba(unseen) if kind is not VonMisesFisherMixture else [0.0]).all()
     assert np.isfinite(model.score_samples(unseen)).all()
+    if kind is VonMisesFisherMixture:  # log IDF weighs a word that no document had 0
+        assert model.predict(unseen).tolist() == [-1]
+    else:
+        assert np.isfinite(model.predict_proba(unseen)).all()
 
 
 @pytest.mark.parametrize("kind", [BernoulliMixture, MultinomialMixture, EDCMMixture])
@@ -285,6 +286,124 @@ def test_long_and_short_documents_and_large_counts(kind):
         model = kind(3, assignment=assignment).fit(counts)
         assert np.isfinite(model.probabilities_).all()
         assert np.isfinite(model.score_samples(counts)).all()
+
+
+@every_class
+@every_assignment
+def test_some_clusters_stay_empty(kind, assignment):
+    counts = np.repeat([[3, 1, 0, 2, 0, 0], [0, 0, 2, 0, 1, 5]], 10, axis=0)
+    model = kind(5, assignment=assignment).fit(counts)
+    assert model.n_clusters_ == 2
+    assert model.components_.shape == (5, 6)
+    assert model.predict_proba(counts).shape == (20, 5)
+    assert np.isfinite(model.score(counts))
+    assert np.isfinite(model.outlier_scores_).all()
+    np.testing.assert_array_equal(model.predict(counts), model.labels_)
+
+
+@every_class
+@every_assignment
+def test_labels_are_what_predict_says_where_clusters_are_equally_near(kind, assignment):
+    for seed in range(40):
+        counts = np.random.default_rng(seed).integers(2, size=(8, 3))
+        if counts.any(axis=1).sum() >= 3:
+            model = kind(3, assignment=assignment, random_state=seed)
+            if kind is VonMisesFisherMixture:
+                model.set_params(weighting=None)
+            np.testing.assert_array_equal(model.fit(counts).predict(counts), model.labels_)
+
+
+@every_class
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, bool, np.float16, np.int64])
+def test_any_type_of_number(kind, dtype):
+    counts = (three_topics()[0] > 0).astype(dtype)
+    expected = kind(3).fit(counts.astype(float))
+    # SciPy has no sparse matrices of float16.
+    for given in (counts,) if dtype is np.float16 else (counts, scipy.sparse.csr_array(counts)):
+        model = kind(3).fit(given)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        np.testing.assert_allclose(model.score_samples(given), expected.score_samples(counts.astype(float)))
+        np.testing.assert_array_equal(model.cluster_word_counts_.toarray(), expected.cluster_word_counts_.toarray())
+
+
+@every_class
+def test_words_stored_twice_add_up_whatever_their_type(kind):
+    twice = scipy.sparse.csr_array((np.array([100, 100, 3, 2], np.int8), [0, 0, 1, 1], [0, 2, 3, 4]), shape=(3, 2))
+    model = kind(2).fit(twice)
+    assert np.isfinite(model.score_samples(twice)).all()
+    assert model.cluster_word_counts_.sum() == 205
+
+
+def test_signed_small_integers_are_summed_without_overflow():
+    vectors = np.random.default_rng(0).integers(-127, 128, (400, 5)).astype(np.int8)
+    model = VonMisesFisherMixture(2).fit(scipy.sparse.csr_array(vectors))
+    expected = [vectors[model.labels_ == cluster].sum(axis=0, dtype=int) for cluster in range(2)]
+    np.testing.assert_array_equal(model.cluster_word_counts_.toarray(), expected)
+
+
+@every_class
+def test_what_was_fitted_decides_not_what_was_set_afterwards(kind):
+    counts, _ = three_topics()
+    changes = {
+        VonMisesFisherMixture: {"kappa": "learned"},
+        MultinomialMixture: {"assignment": "annealed", "normalized_likelihood": True},
+    }.get(kind, {"assignment": "annealed"})
+    model = kind(3, assignment="hard").fit(counts)
+    before = model.predict_proba(counts), model.score(counts)
+    model.set_params(**changes)
+    np.testing.assert_array_equal(model.predict_proba(counts), before[0])
+    assert model.score(counts) == before[1]
+
+
+def test_converged_means_settled():
+    counts, _ = three_topics()
+    assert not BernoulliMixture(3, assignment="annealed", tol=0, max_iter=3).fit(counts).converged_
+    assert not MultinomialMixture(3, tol=0, max_iter=5).fit(counts).converged_
+    assert MultinomialMixture(3, assignment="hard", max_iter=100).fit(counts).converged_
+    assert MultinomialMixture(3, assignment="annealed", max_iter=100).fit(counts).converged_
+
+
+def test_starts_with_a_rising_kappa_are_compared_by_cosines():
+    counts, _ = three_topics(60, seed=2)
+    several = VonMisesFisherMixture(3, n_init=6, tol=1e-2).fit(counts)
+    unit = counts * several.log_idf_
+    unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
+    best = (unit @ several.components_.T).max(axis=1).sum()
+    one = VonMisesFisherMixture(3, tol=1e-2).fit(counts)  # the first of the six
+    assert best >= (unit @ one.components_.T).max(axis=1).sum() - 1e-6
+
+
+def test_telling_words_of_edcm_do_not_depend_on_how_bursty_clusters_are():
+    rng = np.random.default_rng(0)
+    bursty, spread = np.zeros((60, 40), int), np.zeros((60, 40), int)
+    for row in bursty:
+        row[rng.choice(5, 4, replace=False)] = rng.integers(8, 11, 4)
+    for row in spread:
+        row[5 + rng.choice(35, 10, replace=False)] = 1
+    model = EDCMMixture(2, n_init=3).fit(np.vstack([bursty, spread]))
+    cluster = model.labels_[0]
+    assert {word.word for word in model.top_words(5, order="telling")[cluster]} == {0, 1, 2, 3, 4}
+
+
+def test_an_interrupt_while_clusters_are_summed_leaves_one_state(monkeypatch):
+    from textmix.inference import vectors
+
+    rng = np.random.default_rng(1)
+    counts = np.hstack([rng.poisson(1.0, (60, 20)), np.eye(60, dtype=int)])  # a word of its own for each document
+    original, calls = vectors.SparseVectors.sum_labels, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(self, *arguments)
+
+    expected = VonMisesFisherMixture(3, assignment="hard", max_iter=2, tol=0, weighting=None).fit(counts)
+    monkeypatch.setattr(vectors.SparseVectors, "sum_labels", interrupted)
+    with pytest.warns(UserWarning, match="interrupted in sweep 3"):
+        model = VonMisesFisherMixture(3, assignment="hard", tol=0, weighting=None).fit(scipy.sparse.csr_array(counts))
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-6)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-6)
 
 
 # What is each model's own
@@ -349,7 +468,7 @@ def test_dense_embeddings(assignment, kappa):
     truth = np.arange(200) % 4
     vectors = (centres[truth] + rng.normal(size=(200, 64))).astype(np.float32)
     model = VonMisesFisherMixture(4, assignment=assignment, kappa=kappa, n_init=5)
-    if kappa == "learned" and assignment == "annealed":
+    if kappa != "scheduled" and assignment == "annealed":
         with pytest.raises(ValueError, match="annealing"):
             model.fit(vectors)
         return

@@ -51,3 +51,11 @@ def test_kappa_is_capped_and_never_zero():
     assert kappa[1] == 5000.0
     assert 0 < kappa[0] < 1e-5
     assert np.isfinite(kappa).all()
+
+
+@pytest.mark.parametrize("order", [0.0, 1.5, 20.0])
+def test_log_iv_of_huge_arguments(order):
+    x = np.array([2e5, 1e8, 5e9, 1e12])
+    expected = [float(mpmath.log(mpmath.besseli(order, v)) - mpmath.mpf(v)) for v in x]
+    for found, value, argument in zip(log_iv(order, x) - x, expected, x, strict=True):
+        assert found == pytest.approx(value, abs=1e-15 * argument + 1e-10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -34,12 +34,23 @@ class Threads:
         lasts = [min(first + block, n) for first in firsts]
         if self._pool is None or len(firsts) < 2:
             return map(function, firsts, lasts)
-        return self._pool.map(function, firsts, lasts)
+        return _results([self._pool.submit(function, first, last) for first, last in zip(firsts, lasts, strict=True)])
 
     def run_blocks(self, function: BlockFunction[None], n: int, block: int) -> None:
         """The same for a function that returns nothing."""
         for _ in self.map_blocks(function, n, block):
             pass
+
+
+def _results(futures: list[Future[Result]]) -> Iterator[Result]:
+    """Results in order. Whoever stops listening, by Ctrl-C for instance, waits for the blocks that have begun."""
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+        wait(futures)
 
 
 @contextmanager

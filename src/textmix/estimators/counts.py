@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from textmix.corpus import Corpus
+from textmix.corpus.matrix import is_sparse
 from textmix.kernels import counts as count_kernels
 
 MAX_TOTAL = 2.0**60  # sums of counts are kept as 64-bit integers
@@ -43,11 +44,19 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
     total = float(matrix.data.sum(dtype=np.float64))
     if total >= MAX_TOTAL:
         raise ValueError(f"the counts in X add up to {total:.3g}; they may add up to 2^60 (about 1e18) at the most")
-    if not matrix.has_canonical_format or (matrix.data == 0).any():
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return CheckedCounts(matrix, kind == count_kernels.WHOLE)
+    return CheckedCounts(canonical(matrix), kind == count_kernels.WHOLE)
+
+
+def canonical(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The matrix with sorted indices, without duplicates or stored zeros; in a copy where it was not so already."""
+    if matrix.has_canonical_format and not (matrix.data == 0).any():
+        return matrix
+    # Duplicates of small integers could add up to more than their type holds.
+    wide: Any = np.float64 if matrix.dtype.kind == "f" else np.int64
+    matrix = scipy.sparse.csr_array(matrix, dtype=wide, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _place(matrix: scipy.sparse.csr_array, entry: int) -> str:
@@ -55,21 +64,24 @@ def _place(matrix: scipy.sparse.csr_array, entry: int) -> str:
     return f"in row {row}, column {matrix.indices[entry]}"
 
 
-def sum_by_cluster(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
-) -> scipy.sparse.csr_array:
-    """Word counts of each cluster."""
+def sum_by_cluster(matrix: Any, labels: NDArray[np.int32], n_clusters: int) -> scipy.sparse.csr_array:
+    """Word counts of each cluster: sums of the rows of a sparse or dense matrix by label."""
     # Documents by cluster; those without words, label −1, come first and are left out.
     sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
     members = np.argsort(labels, kind="stable")[sizes[0] :]
+    values: NDArray[Any] = matrix.data if is_sparse(matrix) else matrix
+    wide = np.float64 if values.dtype.kind == "f" else np.int64
     # The type of the counts where it holds the sums, so that SciPy need not copy them.
-    wide = np.float64 if counts.dtype.kind == "f" else np.int64
-    fits = counts.dtype.kind != "f" and counts.data.sum(dtype=np.float64) < np.iinfo(counts.dtype).max
+    fits = (
+        values.dtype.kind in "iu"
+        and values.min(initial=0) >= 0
+        and values.sum(dtype=np.float64) < np.iinfo(values.dtype).max
+    )
     membership = scipy.sparse.csr_array(
-        (np.ones(members.size, counts.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
+        (np.ones(members.size, values.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
         shape=(n_clusters, labels.size),
     )
-    sums = scipy.sparse.csr_array(membership @ counts, dtype=wide)
+    sums = scipy.sparse.csr_array(membership @ matrix, dtype=wide)
     sums.sort_indices()
     return sums
 

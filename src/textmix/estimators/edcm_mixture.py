@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
-from scipy.special import gammaln
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -119,12 +119,15 @@ class EDCMMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """β_w: clusters × words."""
         check_is_fitted(self)
-        return np.asarray(np.exp(self._mixture.components.weights.T))
+        return np.asarray(np.exp(self._mixture.components.weights[:, self._order].T))
 
     @property
     def concentrations_(self) -> NDArray[np.float64]:
         """s = Σ_w β_w of each cluster."""
         return np.asarray(self.components_.sum(axis=1))
+
+    def _word_values(self) -> NDArray[np.float64]:
+        return self.components_ / self.concentrations_[:, np.newaxis]
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> EDCM:
         return EDCM(float(self.smoothing), lengths)
@@ -138,8 +141,9 @@ class EDCMMixture(EMMixture):
         return mixture._replace(components=mixture.components._replace(offsets=length_offsets(s, lengths)))
 
     def _log_constants(self, matrix: Any) -> NDArray[np.float64]:
+        """log n! − log Γ(n) − Σ log x_w: of n!/∏ x_w, and Γ(n) from the offsets."""
         lengths = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-        return np.asarray(
-            gammaln(lengths + 1.0)
-            - np.add.reduceat(np.append(np.log(matrix.data), 0.0), matrix.indptr[:-1]) * (np.diff(matrix.indptr) > 0)
+        logs = scipy.sparse.csr_array(
+            (np.log(matrix.data, dtype=np.float64), matrix.indices, matrix.indptr), shape=matrix.shape
         )
+        return np.log(np.where(lengths > 0, lengths, 1.0)) - np.asarray(logs.sum(axis=1)).ravel()

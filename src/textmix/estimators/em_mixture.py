@@ -49,7 +49,8 @@ class Representation(NamedTuple):
 class EMMixture(ClusterMixin, BaseEstimator):
     """Base of the mixtures of Bernoullis, multinomials, von Mises-Fisher distributions and EDCMs; see its subclasses.
 
-    What was fitted is kept, not copied, for attributes that are computed on request; a pickle holds it.
+    What was fitted is kept, not copied, for attributes that are computed on request: it must not be changed
+    afterwards, and a pickle holds it.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -125,7 +126,7 @@ class EMMixture(ClusterMixin, BaseEstimator):
     def _learns_weights(self) -> bool:
         if self.weights == "auto":
             return self.assignment in ("soft", "stochastic")
-        return self.weights == "learned"
+        return self.weights == "learned" and self.assignment != "hard"
 
     def _density(self) -> Mixture:
         """The fitted mixture as a probability distribution over documents."""
@@ -178,12 +179,12 @@ class EMMixture(ClusterMixin, BaseEstimator):
         self.labels_[used] = fitted.labels
         self.n_clusters_ = int(fitted.labels.max(initial=-1)) + 1
         self.cluster_sizes_ = np.bincount(fitted.labels, minlength=self.n_clusters_)
-        self.cluster_weights_ = np.exp(fitted.mixture.log_weights)
+        self.cluster_weights_ = np.exp(fitted.mixture.log_weights[fitted.order])
         self.n_iter_ = fitted.n_iterations
         self.converged_ = fitted.converged
         self.trace_ = fitted.trace
         self.objective_ = fitted.objective
-        self._mixture = fitted.mixture
+        self._mixture, self._order = fitted.mixture, fitted.order
         self._fitted_matrix = matrix
         for cached in ("_probabilities", "_outlier_scores", "_cluster_word_counts"):
             self.__dict__.pop(cached, None)
@@ -192,7 +193,7 @@ class EMMixture(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words."""
         check_is_fitted(self)
-        return self._assign(self._check(X, reset=False), self._mixture).labels
+        return self._by_size(self._assign(self._check(X, reset=False), self._mixture)).labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each cluster, NaN for documents without words.
@@ -226,8 +227,7 @@ class EMMixture(ClusterMixin, BaseEstimator):
         """Sums of the training documents of each cluster: clusters × words."""
         check_is_fitted(self)
         if "_cluster_word_counts" not in self.__dict__:
-            matrix = scipy.sparse.csr_array(self._fitted_matrix)
-            self._cluster_word_counts = sum_by_cluster(matrix, self.labels_, self.n_clusters_)
+            self._cluster_word_counts = sum_by_cluster(self._fitted_matrix, self.labels_, self.n_clusters_)
         return self._cluster_word_counts
 
     @property
@@ -266,12 +266,22 @@ class EMMixture(ClusterMixin, BaseEstimator):
         if vocabulary is None:
             vocabulary = getattr(self, "feature_names_in_", None)
         return top_components(
-            self.components_[: self.n_clusters_], self.cluster_sizes_, n, order, vocabulary, self.cluster_word_counts_
+            self._word_values()[: self.n_clusters_],
+            self.cluster_sizes_,
+            n,
+            order,
+            vocabulary,
+            self.cluster_word_counts_,
         )
+
+    def _word_values(self) -> NDArray[np.float64]:
+        """What words are ranked by: clusters × words, comparable between clusters."""
+        return self.components_
 
     def _posteriors(self, matrix: Any) -> NDArray[np.float64]:
         density = self._mixture.sharpness == np.inf
-        return self._assign(matrix, self._density() if density else self._mixture, density=density).posteriors
+        assigned = self._assign(matrix, self._density() if density else self._mixture, density=density)
+        return self._by_size(assigned).posteriors
 
     def _assign(self, matrix: Any, mixture: Mixture, *, density: bool = False) -> Assigned:
         """Documents assigned by a mixture; label −1, NaN and a log sum of 0 for those without words."""
@@ -280,12 +290,15 @@ class EMMixture(ClusterMixin, BaseEstimator):
         documents, lengths = make_documents(representation, used)
         with threads(self.n_jobs) as engine:
             found = assign_documents(documents, self._for_lengths(mixture, lengths), engine)
-        if used.all():
-            return found
         labels, log_sums = np.full(used.size, -1, np.int32), np.zeros(used.size)
         posteriors = np.full((used.size, mixture.log_weights.size), np.nan)
         labels[used], posteriors[used], log_sums[used] = found
         return Assigned(labels, posteriors, log_sums)
+
+    def _by_size(self, assigned: Assigned) -> Assigned:
+        """Labels and columns in the order of the clusters' sizes instead of that in which they were fitted."""
+        ranks = np.append(np.argsort(self._order), -1).astype(np.int32)  # the last: label −1 stays
+        return assigned._replace(labels=ranks[assigned.labels], posteriors=assigned.posteriors[:, self._order])
 
     def _whole(self) -> Mixture:
         """One cluster of all training documents."""

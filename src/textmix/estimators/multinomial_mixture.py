@@ -29,8 +29,8 @@ class MultinomialMixture(EMMixture):
     smoothing : float, default=1.0
         Times that every cluster is taken to have each word before any is seen (eq. 11).
     normalized_likelihood : bool or "auto", default="auto"
-        Whether documents are assigned by their log-likelihood a word (eq. 10). "auto": while annealing. It makes no
-        difference for hard assignment.
+        Whether documents are assigned by their log-likelihood a word (eq. 10). "auto": while annealing. With hard
+        assignment it only changes which of several starts is best and when a run has settled.
     normalized_counts : bool, default=False
         Whether clusters are estimated from each document's shares of words instead of its counts. Only together do the
         two normalisations promise that the objective never falls; eq. 11 with eq. 10 does not. Shares of a document add
@@ -127,18 +127,18 @@ class MultinomialMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """P_y(l): clusters × words."""
         check_is_fitted(self)
-        return np.asarray(np.exp(self._mixture.components.weights.T))
+        return np.asarray(np.exp(self._mixture.components.weights[:, self._order].T))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> Multinomial:
         return Multinomial(float(self.smoothing))
 
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
-        by_word = self.normalized_likelihood
-        if by_word == "auto":
-            by_word = self.assignment == "annealed"
-        shares = word_shares(matrix) if by_word or self.normalized_counts else matrix
+        if fitting:
+            automatic = self.assignment == "annealed"
+            self._by_word = bool(automatic if self.normalized_likelihood == "auto" else self.normalized_likelihood)
+        shares = word_shares(matrix) if self._by_word or self.normalized_counts else matrix
         return Representation(
-            scored=shares if by_word and not density else matrix,
+            scored=shares if self._by_word and not density else matrix,
             summed=shares if self.normalized_counts else matrix,
         )
 

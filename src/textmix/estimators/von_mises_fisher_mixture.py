@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from textmix.corpus import Corpus
 from textmix.corpus.matrix import is_sparse
 from textmix.corpus.selection import log_idf, weigh_words
+from textmix.estimators.counts import canonical
 from textmix.estimators.em_mixture import EMMixture, Representation, has_words
 from textmix.inference.annealing import Constant, Rising, Schedule
 from textmix.inference.em import Mixture
 from textmix.models.components import ComponentModel
 from textmix.models.von_mises_fisher import (
-    SUMS_TYPE,
     Directions,
     VonMisesFisher,
     column_lengths,
@@ -46,7 +46,8 @@ class VonMisesFisherMixture(EMMixture):
     kappa : "scheduled", "learned" or float, default="scheduled"
         The concentration of clusters. "scheduled": the same for all, kappa_step times the number of the iteration
         (stochastic, soft) or by `schedule` (annealed), as in the paper. "learned": one for each cluster, estimated by
-        maximum likelihood in every iteration (Banerjee et al. 2003), not while annealing. A number: this one for all.
+        maximum likelihood in every iteration (Banerjee et al. 2003). A number: this one for all. Neither of these goes
+        with annealing.
     kappa_step : float, default=20.0
         See `kappa`.
     max_kappa : float or None, default=None
@@ -161,22 +162,23 @@ class VonMisesFisherMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """μ_y: clusters × words."""
         check_is_fitted(self)
-        weights = self._mixture.components.weights.astype(np.float64)
+        weights = self._mixture.components.weights[:, self._order].astype(np.float64)
         lengths = column_lengths(weights)
         return np.ascontiguousarray((weights / np.where(lengths > 0.0, lengths, 1.0)).T)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find n_clusters clusters in X: documents × words (or dimensions), sparse, dense or a Corpus. y is ignored."""
-        if self.kappa == "learned" and self.assignment == "annealed":
-            raise ValueError('kappa="learned" goes with hard, stochastic or soft assignment; annealing has its own κ')
+        if self.kappa != "scheduled" and self.assignment == "annealed":
+            raise ValueError(f"kappa={self.kappa!r} does not go with annealing, which has its own κ: see schedule")
+        self._kappa_is_learned = bool(self.kappa == "learned")
         super().fit(X, y)
         self.kappa_ = self._final_kappa()
         return self
 
     def _final_kappa(self) -> NDArray[np.float64]:
-        if self._learns_kappa():
+        if self._kappa_is_learned:
             components = self._mixture.components
-            return np.asarray(components.scales * column_lengths(components.weights))
+            return np.asarray(components.scales * column_lengths(components.weights))[self._order]
         if self._mixture.sharpness == np.inf:
             cosines = self.objective_
         else:
@@ -184,37 +186,34 @@ class VonMisesFisherMixture(EMMixture):
             cosines = float(nearest.log_sums.sum())
         resultant = cosines / int(self.cluster_sizes_.sum())
         kappa = float(estimate_kappa(resultant, self.n_features_in_, self._max_kappa()))
-        return np.full(self.n_clusters_, kappa)
-
-    def _learns_kappa(self) -> bool:
-        return bool(self.kappa == "learned")
+        return np.full(self._order.size, kappa)
 
     def _max_kappa(self) -> float:
         return 100.0 * self.n_features_in_ if self.max_kappa is None else float(self.max_kappa)
 
     def _learns_weights(self) -> bool:
         if self.weights == "auto":
-            return self._learns_kappa() and self.assignment != "hard"
-        return self.weights == "learned"
+            return self._kappa_is_learned and self.assignment != "hard"
+        return self.weights == "learned" and self.assignment != "hard"
 
     def _unannealed(self) -> Schedule:
-        if self._learns_kappa():
+        if self._kappa_is_learned:
             return Constant(1.0)
         return Rising(float(self.kappa_step)) if self.kappa == "scheduled" else Constant(float(self.kappa))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
-        return self._density_model(n_words, lengths) if self._learns_kappa() else Directions()
+        return self._density_model(n_words, lengths) if self._kappa_is_learned else Directions()
 
     def _density_model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
         return VonMisesFisher(self._max_kappa(), n_words)
 
     def _density(self) -> Mixture:
-        if self._learns_kappa():
+        if self._kappa_is_learned:
             return super()._density()
         components = self._mixture.components
         return self._mixture._replace(
             components=components._replace(
-                scales=components.scales * self.kappa_,
+                scales=components.scales * self.kappa_[0],  # the same for all
                 offsets=log_normaliser(self.kappa_, self.n_features_in_)[np.newaxis],
             ),
             sharpness=1.0,
@@ -225,13 +224,8 @@ class VonMisesFisherMixture(EMMixture):
             X = X.counts
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if not is_sparse(X):
-            return X.astype(np.float64, copy=False)
-        matrix = scipy.sparse.csr_array(X)
-        if not matrix.has_canonical_format or (matrix.data == 0).any():
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-            matrix.eliminate_zeros()
-        return matrix
+            return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+        return canonical(scipy.sparse.csr_array(X))
 
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         if fitting:
@@ -239,7 +233,7 @@ class VonMisesFisherMixture(EMMixture):
         keeps_lone_words_apart = fitting and self.assignment in ("hard", "stochastic")
         return Representation(
             scored=unit_rows(matrix if self.log_idf_ is None else weigh_words(matrix, self.log_idf_)),
-            sums_type=SUMS_TYPE if keeps_lone_words_apart else None,
+            sums_type=self._model(matrix.shape[1], np.empty(0)).sums_type if keeps_lone_words_apart else None,
         )
 
     def _learn_weights_of_words(self, matrix: Any) -> NDArray[np.float64] | None:

@@ -64,6 +64,7 @@ class Course:
         self._level = 0
         self._objectives: list[float] = []  # at this level, or of the whole run
         self.done = False
+        self.converged = False  # done because the objective settled
 
     @property
     def sharpness(self) -> float:
@@ -79,11 +80,10 @@ class Course:
         """Take note of an iteration."""
         self._objectives.append(objective)
         at_last_level = self._level == len(self._levels) - 1
-        if not self._each_settles:
-            self.done = self._is_settled(by_rise=True)
+        if not self._each_settles or at_last_level:
+            self.converged = self._is_settled(by_rise=True)
+            self.done = self.converged or len(self._objectives) == self._max_iter
             self._level = min(self._level + 1, len(self._levels) - 1)
-        elif at_last_level:
-            self.done = self._is_settled(by_rise=True) or len(self._objectives) == self._max_iter
         elif self._is_settled(by_rise=False) or len(self._objectives) == self._max_iter:
             self._level += 1
             self._objectives = []

@@ -21,7 +21,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import Threads
-from textmix.inference.annealing import Constant, Course, Schedule
+from textmix.inference.annealing import Constant, Course, Rising, Schedule
 from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
@@ -67,11 +67,13 @@ class EMSettings:
 
 @dataclass(frozen=True)
 class FittedEM:
-    """Clusters 0, 1, … by falling size, those without documents last, and how they came about."""
+    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
 
     labels: NDArray[np.int32]
     mixture: Mixture
+    order: NDArray[np.int64]  # the mixture's clusters by falling size, those without documents last
     objective: float
+    merit: float  # what starts are compared by
     trace: dict[str, NDArray[np.float64]]
     n_iterations: int
     converged: bool
@@ -103,7 +105,6 @@ class EMState:
 
     def estimate(self, sharpness: float) -> None:
         """The M-step: models, and the clusters' weights if these are learned, from where documents belong."""
-        self.estimated_from = self.labels.copy()
         statistics = self._statistics()
         masses = statistics.cluster_masses
         if self.settings.learn_weights:
@@ -111,7 +112,9 @@ class EMState:
                 log_weights = np.log(masses / masses.sum())
         else:
             log_weights = np.full(masses.size, -np.log(masses.size))
-        self.mixture = Mixture(self.model.estimate(statistics), log_weights, sharpness)
+        components = self.model.estimate(statistics)
+        # Together, and last: Ctrl-C may come at any moment before.
+        self.estimated_from, self.mixture = self.labels.copy(), Mixture(components, log_weights, sharpness)
 
     def assign(self, uniforms: NDArray[np.float64] | None = None) -> tuple[float, int]:
         """The E-step: where documents belong given the models. Returns the objective and the number of moves.
@@ -136,6 +139,19 @@ class EMState:
         parts = list(self.threads.map_blocks(assign_block, self.labels.size, BLOCK))
         self._starting = False
         return sum(part[0] for part in parts) + mixture.components.log_prior, sum(part[1] for part in parts)
+
+    def sum_of_best(self) -> float:
+        """Σ_x of the highest score, whatever the sharpness."""
+        mixture = self.mixture
+        assert mixture is not None
+
+        def best_of_block(first: int, last: int) -> float:
+            best = np.empty(last - first)
+            scores = score(self.documents, mixture.components, first, last, self.estimated_from)
+            choose_best(scores, np.empty(last - first, np.int32), best)
+            return float(best.sum())
+
+        return sum(self.threads.map_blocks(best_of_block, self.labels.size, BLOCK))
 
     def reseed(self, rng: np.random.Generator) -> int:
         """Give each cluster without documents a random one of the largest cluster; return how many were empty."""
@@ -266,7 +282,7 @@ def fit_mixture(
         labels = _starting_labels(documents.vectors.n_documents, start, settings.n_clusters, seed, restart)
         name = "fitting" if n_init == 1 else f"fitting, start {restart + 1} of {n_init}"
         fitted = _fit_once(documents, model, labels, settings, seed, restart, threads, progress, name)
-        if best is None or fitted.objective > best.objective:
+        if best is None or fitted.merit > best.merit:
             best = fitted
         if fitted.interrupted:
             break
@@ -342,33 +358,23 @@ def _fit_once(
         objective, _ = state.assign()
     else:
         objective = outcome.trace.columns["objective"][-1]
-    labels, mixture = _order_by_size(state)
+    mixture, lone = state.mixture, documents.lone_words
+    assert mixture is not None
+    if lone is not None:
+        weights = lone.put_back(mixture.components.weights, state.estimated_from)
+        mixture = mixture._replace(components=mixture.components._replace(weights=weights))
+    labels = order_by_size(state.labels)
+    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
+    order[labels] = state.labels
     return FittedEM(
         labels=labels,
         mixture=mixture,
+        order=np.append(order, np.setdiff1d(np.arange(settings.n_clusters), order)),
         objective=objective,
+        # Rising schedules end at different sharpnesses, at which objectives cannot be compared; at ∞ they can.
+        merit=state.sum_of_best() if isinstance(settings.schedule, Rising) else objective,
         trace=outcome.trace.arrays(),
         n_iterations=outcome.n_sweeps,
-        converged=outcome.stopped_by_itself,
+        converged=course.converged,
         interrupted=outcome.interrupted,
     )
-
-
-def _order_by_size(state: EMState) -> tuple[NDArray[np.int32], Mixture]:
-    """Number the clusters by falling size, those without documents last; words that were kept apart come back."""
-    mixture, lone = state.mixture, state.documents.lone_words
-    assert mixture is not None
-    labels = order_by_size(state.labels)
-    old = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
-    old[labels] = state.labels
-    old = np.append(old, np.setdiff1d(np.arange(mixture.log_weights.size), old))
-    weights = np.take(mixture.components.weights, old, axis=1)
-    if lone is not None:
-        new = np.append(np.argsort(old), -1).astype(np.int32)  # the last: label −1 stays
-        weights = lone.put_back(weights, new[state.estimated_from])
-    components = mixture.components._replace(
-        weights=weights,
-        scales=mixture.components.scales[old],
-        offsets=np.take(mixture.components.offsets, old, axis=1),
-    )
-    return labels, Mixture(components, mixture.log_weights[old], mixture.sharpness)

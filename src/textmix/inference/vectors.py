@@ -82,7 +82,7 @@ class SparseVectors:
 class DenseVectors:
     """Documents as a dense matrix; products are NumPy's."""
 
-    def __init__(self, matrix: NDArray[np.float64]) -> None:
+    def __init__(self, matrix: Floats) -> None:
         self.n_documents, self.n_words = matrix.shape
         self._matrix = matrix
 
@@ -100,7 +100,11 @@ class DenseVectors:
 
     def sum_posteriors(self, posteriors: NDArray[np.float64], kind: Any, threads: Threads) -> Floats:
         """See Vectors."""
-        return np.asarray(self._matrix.T @ posteriors)
+        # By blocks: a product of two types would first copy the whole matrix into the wider one.
+        sums = np.zeros((self.n_words, posteriors.shape[1]))
+        for first in range(0, self.n_documents, WORDS):
+            sums += self._matrix[first : first + WORDS].T @ posteriors[first : first + WORDS]
+        return sums
 
 
 class LoneWords(NamedTuple):

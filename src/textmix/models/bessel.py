@@ -1,19 +1,19 @@
 """Modified Bessel functions as von Mises-Fisher distributions need them: at orders up to 10^5 and more, in log space.
 
 SciPy's I_ν overflows or vanishes long before. For large orders we use the expansion that is uniform in the argument
-(Abramowitz and Stegun 9.7.7), whose k-th term is of the size of ν^−k; for small orders and moderate arguments SciPy,
-and for small orders and large arguments the expansion in 1/x (9.7.1).
+(Abramowitz and Stegun 9.7.7), whose k-th term is of the size of ν^−k; for small orders SciPy, but for large arguments
+the expansion in 1/x (9.7.1), and for tiny ones the leading term.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ive
+from scipy.special import gammaln, ive
 
-LARGE_ORDER = 30.0  # from here on the uniform expansion is exact to some 1e-13
-MAX_STEPS = 50
-PRECISION = 1e-12
+LARGE_ORDER = 30.0  # from here on the uniform expansion is right to 1e-9, soon to more
+LARGE_ARGUMENT = 1e5
+TINY_ARGUMENT = 1e-6
 
 
 def log_iv(order: float, x: ArrayLike) -> NDArray[np.float64]:
@@ -21,15 +21,20 @@ def log_iv(order: float, x: ArrayLike) -> NDArray[np.float64]:
     x = np.asarray(x, dtype=np.float64)
     if order >= LARGE_ORDER:
         return _log_iv_large_order(order, x)
-    # x so small that I_ν vanishes in plain numbers: its leading term; SciPy's scaled function holds for any larger x.
-    with np.errstate(divide="ignore"):
-        scaled = np.log(ive(order, x)) + x
-    small = x < 1e-6
-    if small.any():
-        from scipy.special import gammaln
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.log(ive(order, x)) + x
+    result = np.where(x > LARGE_ARGUMENT, _log_iv_large_argument(order, x), result)
+    return np.where(x < TINY_ARGUMENT, order * np.log(x / 2.0) - gammaln(order + 1.0), result)
 
-        scaled = np.where(small, order * np.log(x / 2.0) - gammaln(order + 1.0), scaled)
-    return np.asarray(scaled)
+
+def _log_iv_large_argument(order: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    x = np.maximum(x, LARGE_ARGUMENT)
+    mu = 4.0 * order**2
+    term, series = np.ones_like(x), np.ones_like(x)
+    for k in range(1, 8):
+        term = -term * (mu - (2 * k - 1) ** 2) / (k * 8.0 * x)
+        series = series + term
+    return np.asarray(x - 0.5 * np.log(2.0 * np.pi * x) + np.log(series))
 
 
 def _log_iv_large_order(order: float, x: NDArray[np.float64]) -> NDArray[np.float64]:

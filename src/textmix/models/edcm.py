@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, psi, zeta
+from scipy.special import betaln, psi, zeta
 
 from textmix.models.components import Components, Statistics
 
-LIMITS = (1e-3, 1e7)  # of s
+LIMITS = (1e-3, 1e5)  # of s
 MAX_STEPS = 60
 PRECISION = 1e-13  # of log s
 
@@ -43,6 +43,7 @@ class EDCM:
         totals = present.sum(axis=0)
         s = self.concentrations(totals, statistics.masses)
         log_beta = np.log(present) + np.log(s / totals)
+        s = np.exp(log_beta).sum(axis=0)  # as whoever has only the weights finds it, to the last digit
         return Components(
             weights=log_beta,
             scales=np.ones(totals.size),
@@ -73,5 +74,8 @@ class EDCM:
 
 
 def length_offsets(s: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log Γ(s) − log Γ(s + n): lengths × clusters."""
-    return np.asarray(gammaln(s) - gammaln(s + lengths[:, np.newaxis]))
+    """log Γ(s) − log Γ(s + n) + log Γ(n): lengths × clusters.
+
+    The last term is the same in every cluster; with it this is log B(s, n), which keeps its digits for large n.
+    """
+    return np.asarray(betaln(s, lengths[:, np.newaxis]))

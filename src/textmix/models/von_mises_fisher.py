@@ -22,16 +22,17 @@ from textmix.models.components import Components, Statistics
 
 MAX_STEPS = 50  # of Newton's method
 PRECISION = 1e-10  # of log κ
-# Directions in 4 bytes a number: scoring waits for memory. They are where the likelihood is largest, so that rounding
-# them by 6e-8 changes it by the square of that; lengths are those of what was rounded.
-SUMS_TYPE = np.float32
 
 
 @dataclass(frozen=True)
 class Directions:
-    """One κ for all clusters, applied by who asks: scores are cosines."""
+    """One κ for all clusters, applied by who asks: scores are cosines.
 
-    sums_type: ClassVar[Any] = SUMS_TYPE
+    Sums have 4 bytes a number: scoring waits for memory. Their directions are where the objective is largest, so that
+    rounding them by 6e-8 changes it by the square of that; lengths are those of what was rounded.
+    """
+
+    sums_type: ClassVar[Any] = np.float32
 
     def estimate(self, statistics: Statistics) -> Components:
         """The directions of the sums; a cluster without documents has none and scores 0."""
@@ -48,7 +49,7 @@ class Directions:
 class VonMisesFisher:
     """A κ for each cluster, at most `max_kappa`; `dimension` is p."""
 
-    sums_type: ClassVar[Any] = SUMS_TYPE
+    sums_type: ClassVar[Any] = np.float64  # κ depends on the sums' lengths, which rounding changes
 
     max_kappa: float
     dimension: int
@@ -82,7 +83,10 @@ def log_normaliser(kappa: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def estimate_kappa(resultants: ArrayLike, dimension: int, max_kappa: float) -> NDArray[np.float64]:
-    """κ with A_p(κ) = r̄: Newton's method from (r̄p − r̄³)/(1 − r̄²), kept between MIN_KAPPA and max_kappa."""
+    """κ with A_p(κ) = r̄: Newton's method from (r̄p − r̄³)/(1 − r̄²), kept between MIN_KAPPA and max_kappa.
+
+    Where A_p is flat, for r̄ near 1, κ has fewer digits than r̄: at r̄ = .994 and p = 10^5 three or four.
+    """
     r = np.clip(np.asarray(resultants, dtype=np.float64), 0.0, 1.0)
     with np.errstate(divide="ignore"):
         start = np.where(r < 1.0, (r * dimension - r**3) / (1.0 - r**2), np.inf)
