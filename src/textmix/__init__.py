@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from textmix import metrics
     from textmix.algorithms import algorithm
     from textmix.clustering import Clustering, TextClusterer, cluster, load
     from textmix.corpus import Corpus, Tokenizer
@@ -39,6 +40,7 @@ __all__ = [
     "algorithm",
     "cluster",
     "load",
+    "metrics",
 ]
 
 # Imported when first used: numba and scikit-learn take seconds, `textmix --help` needs neither.
@@ -65,6 +67,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = _installed_version()
+    elif name == "metrics":
+        value = import_module("textmix.metrics")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

@@ -315,7 +315,7 @@ def assert_never_falls(trace, at_fixed_temperature=False):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("assignment", ["hard", "soft"])
 @given(seed=st.integers(0, 10**6), n_documents=st.integers(4, 40), n_words=st.integers(2, 15))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 def test_the_objective_never_falls(model, assignment, seed, n_documents, n_words):
     counts = random_counts(seed, n_documents, n_words)
     fitted = MODELS[model](assignment=assignment, tol=0, max_iter=12, random_state=seed).fit(counts)
@@ -325,7 +325,7 @@ def test_the_objective_never_falls(model, assignment, seed, n_documents, n_words
 @pytest.mark.filterwarnings("ignore:.*hold no document")
 @pytest.mark.parametrize("model", ["bernoulli", "normalised", "vmf", "edcm"])
 @given(seed=st.integers(0, 10**6), n_documents=st.integers(4, 40), n_words=st.integers(2, 15))
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15)
 def test_at_a_fixed_temperature_the_annealed_objective_never_falls(model, seed, n_documents, n_words):
     counts = random_counts(seed, n_documents, n_words)
     schedule = (0.5, 2.0, 8.0)
