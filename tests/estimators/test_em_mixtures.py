@@ -355,6 +355,16 @@ def test_what_was_fitted_decides_not_what_was_set_afterwards(kind):
     assert model.score(counts) == before[1]
 
 
+@every_class
+@every_assignment
+def test_later_starts_leave_the_best_one_as_it_was(kind, assignment):
+    counts, _ = three_topics()
+    for given in (counts, scipy.sparse.csr_array(counts)):
+        for seed in range(5):
+            model = kind(4, assignment=assignment, n_init=4, random_state=seed).fit(given)
+            np.testing.assert_array_equal(model.predict(given), model.labels_)
+
+
 def test_converged_means_settled():
     counts, _ = three_topics()
     assert not BernoulliMixture(3, assignment="annealed", tol=0, max_iter=3).fit(counts).converged_

@@ -199,8 +199,8 @@ FAULTS = [
     Fault(
         "EDCM: the length enters without s",
         "models/edcm.py",
-        "gammaln(s) - gammaln(s + lengths[:, np.newaxis])",
-        "-gammaln(s + lengths[:, np.newaxis])",
+        "betaln(s, lengths[:, np.newaxis])",
+        "betaln(1.0 + 0.0 * s, lengths[:, np.newaxis])",
         EM_TESTS,
     ),
     Fault(

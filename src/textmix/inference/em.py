@@ -360,9 +360,10 @@ def _fit_once(
         objective = outcome.trace.columns["objective"][-1]
     mixture, lone = state.mixture, documents.lone_words
     assert mixture is not None
-    if lone is not None:
-        weights = lone.put_back(mixture.components.weights, state.estimated_from)
-        mixture = mixture._replace(components=mixture.components._replace(weights=weights))
+    weights = mixture.components.weights
+    # A copy in any case: sums are formed in memory that the next start uses again.
+    weights = weights.copy() if lone is None else lone.put_back(weights, state.estimated_from)
+    mixture = mixture._replace(components=mixture.components._replace(weights=weights))
     labels = order_by_size(state.labels)
     order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
     order[labels] = state.labels
