@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus, Tokenizer
 from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.estimators.counts import sum_by_cluster
+from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.results.assignments import Assignments, assign_counts
@@ -99,7 +100,7 @@ class Clustering:
     @cached_property
     def outliers(self) -> NDArray[np.bool_]:
         """Whether a text fits nowhere: its cluster has no more texts than the setting outlier_size (1)."""
-        if isinstance(self.estimator, GibbsMixture | EMMixture):
+        if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
         sizes = np.append(np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters), 0)
         return np.asarray((sizes == 1)[self.labels])
@@ -132,7 +133,7 @@ class Clustering:
         if isinstance(self.estimator, GibbsMixture):
             return FittedMixture.of(self.estimator).score_documents(self.corpus.counts)
         if isinstance(self.estimator, EMMixture):
-            return DocumentScores(own_probabilities(self.estimator.probabilities_), self.estimator.outlier_scores_)
+            return DocumentScores(self.estimator.probabilities_.max(axis=1), self.estimator.outlier_scores_)
         unknown = np.full(self.labels.size, np.nan)
         return DocumentScores(unknown, unknown)
 
@@ -152,7 +153,7 @@ class Clustering:
             labels[np.diff(counts.indptr) == 0] = -1
             probabilities = np.full(labels.size, np.nan)
             if isinstance(self.estimator, EMMixture):
-                probabilities = own_probabilities(self.estimator.predict_proba(counts))
+                probabilities = self.estimator.predict_proba(counts).max(axis=1)
             return Assignments(labels, probabilities, np.zeros(labels.size, bool))
         return assign_counts(self.estimator, counts)
 
@@ -290,7 +291,7 @@ max_document_frequency
             raise ValueError(f"{n_texts} any words to cluster by, once stop words are left out")
         counted = time.perf_counter()
         model = self._make_model(n_documents)
-        self.model_ = model.fit(corpus if isinstance(model, GibbsMixture | EMMixture) else corpus.counts)
+        self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
         texts = [text if isinstance(text, str) else "" for text in texts]
@@ -382,11 +383,6 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
     fitted.put_into(estimator, corpus.counts, corpus.vocabulary)
     seconds = info.get("seconds", {})
     return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
-
-
-def own_probabilities(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each document's largest probability; NaN for one without words."""
-    return np.asarray(probabilities.max(axis=1))
 
 
 def _as_list(texts: Any) -> list[Any]:

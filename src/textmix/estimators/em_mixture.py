@@ -10,8 +10,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +17,7 @@ from textmix.corpus import Corpus
 from textmix.corpus.matrix import is_sparse
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_counts, check_labels, sum_by_cluster
+from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.annealing import Constant, Geometric, Schedule
 from textmix.inference.em import (
     ASSIGNMENTS,
@@ -46,7 +45,7 @@ class Representation(NamedTuple):
     sums_type: Any = None  # given where words of one document may be kept apart: the type of the model's sums
 
 
-class EMMixture(ClusterMixin, BaseEstimator):
+class EMMixture(DocumentMixture):
     """Base of the mixtures of Bernoullis, multinomials, von Mises-Fisher distributions and EDCMs; see its subclasses.
 
     What was fitted is kept, not copied, for attributes that are computed on request: it must not be changed
@@ -81,15 +80,6 @@ class EMMixture(ClusterMixin, BaseEstimator):
     random_state: Any
     n_jobs: int | None
     progress: bool | None
-
-    def __sklearn_tags__(self) -> Tags:
-        """Counts: sparse or dense, never negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        # scikit-learn's checks of sparse input read these from all that has predict_proba, classifier or not.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
 
     @abstractmethod
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
@@ -231,13 +221,6 @@ class EMMixture(ClusterMixin, BaseEstimator):
         return self._cluster_word_counts
 
     @property
-    def outliers_(self) -> NDArray[np.bool_]:
-        """Documents in clusters of at most `outlier_size` documents."""
-        check_is_fitted(self)
-        small = np.append(self.cluster_sizes_ <= self.outlier_size, False)
-        return np.asarray(small[self.labels_])
-
-    @property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """How much better one cluster of all documents explains a document than the mixture does: log of the ratio.
 
@@ -261,10 +244,7 @@ class EMMixture(ClusterMixin, BaseEstimator):
         Corpus or data frame that was fitted, or of `vocabulary`, else column numbers.
         """
         check_is_fitted(self)
-        if vocabulary is None:
-            vocabulary = self._vocabulary
-        if vocabulary is None:
-            vocabulary = getattr(self, "feature_names_in_", None)
+        vocabulary = self._names_of_words(vocabulary)
         return top_components(
             self._word_values()[: self.n_clusters_],
             self.cluster_sizes_,

@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
 from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.partition import SamplerSettings, fit_partition
 from textmix.inference.progress import Progress
@@ -27,7 +26,7 @@ from textmix.kernels.state import Prior
 from textmix.results.words import ScoredWord, top_words
 
 
-class GibbsMixture(ClusterMixin, BaseEstimator):
+class GibbsMixture(DocumentMixture):
     """Base of the Dirichlet-multinomial mixtures; see its subclasses.
 
     The counts that were fitted are kept, not copied, for attributes that are computed on request; a pickle holds them.
@@ -52,15 +51,6 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
     outlier_size: int
     random_state: Any
     progress: bool | None
-
-    def __sklearn_tags__(self) -> Tags:
-        """Counts: sparse or dense, never negative."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        # scikit-learn's checks of sparse input read these from all that has predict_proba, classifier or not.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
 
     @abstractmethod
     def _make_prior(self, n_documents: int) -> Prior:
@@ -154,13 +144,6 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
         return self._probabilities
 
     @property
-    def outliers_(self) -> NDArray[np.bool_]:
-        """Documents in clusters of at most `outlier_size` documents (the paper's rule: alone in their cluster)."""
-        check_is_fitted(self)
-        small = np.append(self.cluster_sizes_ <= self.outlier_size, False)
-        return np.asarray(small[self.labels_])
-
-    @property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """log of the odds that a document belongs to a new cluster and not to one of those that the others form.
 
@@ -184,10 +167,7 @@ class GibbsMixture(ClusterMixin, BaseEstimator):
         Corpus or data frame that was fitted, or of `vocabulary`, else column numbers.
         """
         check_is_fitted(self)
-        if vocabulary is None:
-            vocabulary = self._vocabulary
-        if vocabulary is None:
-            vocabulary = getattr(self, "feature_names_in_", None)
+        vocabulary = self._names_of_words(vocabulary)
         return top_words(self.cluster_word_counts_, self._beta, n, order, vocabulary)
 
     def _scorer(self, unit: float) -> PartitionScorer:

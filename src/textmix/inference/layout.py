@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from textmix.kernels import counts as count_kernels
 from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import count_pairs, move_lists_to_rows
-from textmix.kernels.weights import fill_bases
+from textmix.kernels.weights import FEWEST_SUMS, SUMMED_TOGETHER, fill_bases
 
 MAX_LENGTHS = 64  # document lengths that have a row in the length table, the most frequent ones
 PLAIN_POWERS = 240.0  # powers of ten that a product in plain numbers may span
@@ -153,7 +153,7 @@ def build_scratch(clusters: Clusters, table: LengthTable) -> Scratch:
         gains=np.ones(n),
         touched=np.empty(n, np.uint32),
         weights=np.empty(n),
-        sums=np.empty(n // 64 + 16),
+        sums=np.empty(n // SUMMED_TOGETHER + FEWEST_SUMS),
         factor_words=np.empty(length, np.uint32),
         factor_shifts=np.empty(length),
     )

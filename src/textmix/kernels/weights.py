@@ -25,6 +25,7 @@ from .statistics import n_active
 NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
 BLOCK = 32  # base weights that are summed together
 TILE = 512  # weights that are worked on together
+SUMMED_TOGETHER, FEWEST_SUMS = 64, 16  # weights of a partial sum, when there are many; partial sums at least
 ROUNDING = 2.3e-16  # of one addition, relative
 LOST_LIMIT = 1e-11  # share of the total that rounding of the running sums may amount to
 PLAIN_MIN, PLAIN_MAX = 1e-250, 1e250  # totals outside are computed in log space
@@ -215,7 +216,7 @@ def factor(scratch, rows, index, first, last):
 @inline
 def n_partial_sums(n):
     """Into how many sums n weights are added up: few enough to search them, many enough for vector loops."""
-    return min(n // 64 + 16, n)
+    return min(n // SUMMED_TOGETHER + FEWEST_SUMS, n)
 
 
 @kernel(allocates=False)
