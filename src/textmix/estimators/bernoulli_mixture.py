@@ -12,7 +12,8 @@ from scipy.special import expit
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.estimators.em_mixture import EMMixture, Representation
+from textmix.estimators.em_mixture import EMMixture
+from textmix.estimators.scored_mixture import Representation
 from textmix.models.bernoulli import Bernoulli
 
 

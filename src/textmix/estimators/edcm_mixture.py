@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.estimators.bernoulli_mixture import presence
-from textmix.estimators.em_mixture import EMMixture, Representation
+from textmix.estimators.em_mixture import EMMixture
+from textmix.estimators.scored_mixture import Representation
 from textmix.inference.em import Mixture
 from textmix.models.edcm import EDCM, length_offsets
 

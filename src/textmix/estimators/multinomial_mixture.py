@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.estimators.em_mixture import EMMixture, Representation
+from textmix.estimators.em_mixture import EMMixture
+from textmix.estimators.scored_mixture import Representation
 from textmix.models.multinomial import Multinomial
 
 

@@ -17,7 +17,8 @@ from textmix.corpus import Corpus
 from textmix.corpus.matrix import is_sparse
 from textmix.corpus.selection import log_idf, weigh_words
 from textmix.estimators.counts import canonical
-from textmix.estimators.em_mixture import EMMixture, Representation, has_words
+from textmix.estimators.em_mixture import EMMixture
+from textmix.estimators.scored_mixture import Representation, has_words
 from textmix.inference.annealing import Constant, Rising, Schedule
 from textmix.inference.em import Mixture
 from textmix.models.components import ComponentModel
