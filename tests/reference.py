@@ -6,11 +6,15 @@ words. A prior is ("finite", K, alpha) or ("process", alpha).
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 import mpmath
 import numpy as np
+from scipy import stats
+from scipy.special import digamma, gammaln, xlogy
 
 mpmath.mp.dps = 40
 NEW = "new"
@@ -221,3 +225,144 @@ def objective(log_likelihoods: np.ndarray, weights: np.ndarray, sharpness: float
             )
         )
     return float(total / sharpness)
+
+
+def chi_square_p_value(seen: Counter, expected: dict, n_draws: int) -> float:
+    """The p-value of a chi-square test; partitions expected fewer than five times are put together."""
+    frequent = [partition for partition, p in expected.items() if p * n_draws >= 5]
+    observed = [seen[partition] for partition in frequent]
+    awaited = [expected[partition] * n_draws for partition in frequent]
+    rest = n_draws - sum(awaited)
+    if rest > 1:
+        observed.append(n_draws - sum(observed))
+        awaited.append(rest)
+    statistic = sum((o - e) ** 2 / e for o, e in zip(observed, awaited, strict=True))
+    return float(stats.chi2.sf(statistic, len(awaited) - 1))
+
+
+# Feature partition (DMAFP). lam and beta have an entry a word; alpha is α of the paper, α/N for each of N clusters.
+
+
+def feature_partition_log_joint(counts, labels, chosen, n_clusters, alpha, omega, lam, beta, normalised=False):
+    """log f(words | labels, γ) p(labels) p(γ) without multinomial coefficients: eq. 11 to 14, factor by factor."""
+    n_words = counts.shape[1]
+    own = [j for j in range(n_words) if chosen[j]]
+    shared = [j for j in range(n_words) if not chosen[j]]
+    own_support = own if normalised else range(n_words)
+    shared_support = shared if normalised else range(n_words)
+    total = 0.0
+    for i in range(n_clusters):
+        members = counts[np.asarray(labels) == i]
+        n = {j: float(members[:, j].sum()) if j in own else 0.0 for j in own_support}
+        total += _log_dirichlet_multinomial(n, {j: lam[j] for j in own_support})
+    background = {j: float(counts[:, j].sum()) if j in shared else 0.0 for j in shared_support}
+    total += _log_dirichlet_multinomial(background, {j: beta[j] for j in shared_support})
+    if normalised and own and shared:
+        inside, outside = float(counts[:, own].sum()), float(counts[:, shared].sum())
+        total += math.lgamma(1 + inside) + math.lgamma(1 + outside) - math.lgamma(2 + inside + outside)
+    sizes = {i: float(np.count_nonzero(np.asarray(labels) == i)) for i in range(n_clusters)}
+    total += _log_dirichlet_multinomial(sizes, dict.fromkeys(range(n_clusters), alpha / n_clusters))
+    return total + len(own) * math.log(omega) + len(shared) * math.log(1 - omega)
+
+
+def _log_dirichlet_multinomial(counts: dict, parameters: dict) -> float:
+    """log of ∫ ∏ p^counts Dirichlet(p | parameters) dp; 0 where there is nothing to be distributed."""
+    if not parameters:
+        return 0.0
+    total = math.lgamma(sum(parameters.values())) - math.lgamma(sum(parameters.values()) + sum(counts.values()))
+    return total + sum(math.lgamma(parameters[k] + counts[k]) - math.lgamma(parameters[k]) for k in parameters)
+
+
+def feature_partition_posterior(counts, n_clusters, alpha, omega, lam, beta, normalised=False):
+    """p(partition of the documents, γ | words), every one of them listed: {(canonical labels, γ): probability}."""
+    n_documents, n_words = counts.shape
+    log_joints: dict = {}
+    for labels in itertools.product(range(n_clusters), repeat=n_documents):
+        for chosen in itertools.product((False, True), repeat=n_words):
+            value = feature_partition_log_joint(counts, labels, chosen, n_clusters, alpha, omega, lam, beta, normalised)
+            key = canonical(np.array(labels)), chosen
+            log_joints[key] = np.logaddexp(log_joints.get(key, -np.inf), value)
+    highest = max(log_joints.values())
+    total = sum(math.exp(value - highest) for value in log_joints.values())
+    return {key: math.exp(value - highest) / total for key, value in log_joints.items()}
+
+
+def variational_iteration(counts, posteriors, relevance, alpha, omega, lam, beta, partition=True):
+    """Eq. 19 to 21, then 23, then 22, one number at a time; returns σ, τ_0, τ, ω_j and φ (normalised)."""
+    n_documents, n_words = counts.shape
+    n_clusters = posteriors.shape[1]
+    sigma = [alpha / n_clusters + sum(posteriors[d, i] for d in range(n_documents)) for i in range(n_clusters)]
+    tau_0 = [beta[j] + sum(counts[d, j] * (1 - relevance[j]) for d in range(n_documents)) for j in range(n_words)]
+    tau = [
+        [
+            lam[j] + sum(counts[d, j] * relevance[j] * posteriors[d, i] for d in range(n_documents))
+            for j in range(n_words)
+        ]
+        for i in range(n_clusters)
+    ]
+    logs = [[digamma(tau[i][j]) - digamma(sum(tau[i])) for j in range(n_words)] for i in range(n_clusters)]
+    new_relevance = list(relevance)
+    if partition:
+        for j in range(n_words):
+            a = math.log(omega / (1 - omega))
+            for d in range(n_documents):
+                a -= counts[d, j] * (digamma(tau_0[j]) - digamma(sum(tau_0)))
+                a += sum(counts[d, j] * posteriors[d, i] * logs[i][j] for i in range(n_clusters))
+            new_relevance[j] = 1.0 / (1.0 + math.exp(-a))
+    new_posteriors = np.empty_like(posteriors)
+    for d in range(n_documents):
+        m = [
+            sum(counts[d, j] * new_relevance[j] * logs[i][j] for j in range(n_words))
+            + digamma(sigma[i])
+            - digamma(sum(sigma))
+            for i in range(n_clusters)
+        ]
+        weights = np.exp(np.array(m) - max(m))
+        new_posteriors[d] = weights / weights.sum()
+    return np.array(sigma), np.array(tau_0), np.array(tau), np.array(new_relevance), new_posteriors
+
+
+def variational_bound(counts, sigma, tau_0, tau, relevance, posteriors, alpha, omega, lam, beta, partition=True):
+    """(E_q[log f(everything)], E_q[log q]) term by term (eq. 17, 18); the bound is their difference."""
+    n_documents, n_words = counts.shape
+    n_clusters = posteriors.shape[1]
+    log_p = digamma(sigma) - digamma(sigma.sum())
+    log_0 = digamma(tau_0) - digamma(tau_0.sum())
+    logs = digamma(tau) - digamma(tau.sum(axis=1))[:, np.newaxis]
+    expected = _expected_log_dirichlet(np.full(n_clusters, alpha / n_clusters), log_p)
+    log_q = _expected_log_dirichlet(sigma, log_p)
+    for i in range(n_clusters):
+        expected += _expected_log_dirichlet(lam, logs[i])
+        log_q += _expected_log_dirichlet(tau[i], logs[i])
+    if partition:
+        expected += _expected_log_dirichlet(beta, log_0)
+        log_q += _expected_log_dirichlet(tau_0, log_0)
+        for w in relevance:
+            expected += w * math.log(omega) + (1 - w) * math.log(1 - omega)
+            log_q += xlogy(w, w) + xlogy(1 - w, 1 - w)
+    for d in range(n_documents):
+        expected += gammaln(counts[d].sum() + 1) - gammaln(counts[d] + 1).sum()
+        for i in range(n_clusters):
+            expected += posteriors[d, i] * log_p[i]
+            log_q += xlogy(posteriors[d, i], posteriors[d, i])
+            for j in range(n_words):
+                expected += posteriors[d, i] * counts[d, j] * relevance[j] * logs[i][j]
+        for j in range(n_words):
+            expected += counts[d, j] * (1 - relevance[j]) * log_0[j]
+    return float(expected), float(log_q)
+
+
+def _expected_log_dirichlet(parameters, logs):
+    """E[log Dirichlet(p | parameters)] where E[log p] = logs."""
+    return gammaln(parameters.sum()) - gammaln(parameters).sum() + ((parameters - 1) * logs).sum()
+
+
+def joint_distribution_scores(direct: np.ndarray, chain: np.ndarray, n_batches: int = 20) -> np.ndarray:
+    """z-scores of the difference between two ways to draw parameters and data jointly (Geweke 2004), a column each.
+
+    `direct` are independent draws from the prior and the model; `chain` alternates the sampler under test with new data
+    given its state. The error of the chain's mean is estimated from batches.
+    """
+    batches = np.array([batch.mean(axis=0) for batch in np.array_split(chain, n_batches)])
+    variance = direct.var(axis=0) / len(direct) + batches.var(axis=0, ddof=1) / n_batches
+    return (direct.mean(axis=0) - chain.mean(axis=0)) / np.sqrt(variance)

@@ -13,6 +13,7 @@ from textmix import (
     DirichletMultinomialMixture,
     DirichletProcessMixture,
     EDCMMixture,
+    FeaturePartitionMixture,
     MultinomialMixture,
     VonMisesFisherMixture,
     algorithm,
@@ -39,6 +40,8 @@ OTHERS = {
     "edcm": EDCMMixture,
     "gsdmm": DirichletMultinomialMixture,
     "gsdpmm": DirichletProcessMixture,
+    "dmafp": FeaturePartitionMixture,
+    "dma": FeaturePartitionMixture,
 }
 
 
@@ -81,7 +84,7 @@ def test_what_the_others_set():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_gives_documents_a_label(name):
-    settings = {} if name == "gsdpmm" else {"n_clusters": 3}
+    settings = {} if name in ("gsdpmm", "dmafp", "dma") else {"n_clusters": 3}
     model = algorithm(name, **settings, random_state=0).fit(two_topics())
     assert model.labels_.shape == (40,)
     assert 0 <= model.labels_.min() <= model.labels_.max() == model.n_clusters_ - 1

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from textmix import metrics
+    from textmix import datasets, metrics
     from textmix.algorithms import algorithm
     from textmix.clustering import Clustering, TextClusterer, cluster, load
     from textmix.corpus import Corpus, Tokenizer
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         DirichletMultinomialMixture,
         DirichletProcessMixture,
         EDCMMixture,
+        FeaturePartitionMixture,
         MultinomialMixture,
         VonMisesFisherMixture,
     )
@@ -29,6 +30,7 @@ __all__ = [
     "DirichletMultinomialMixture",
     "DirichletProcessMixture",
     "EDCMMixture",
+    "FeaturePartitionMixture",
     "FrequencySelector",
     "LogIdfWeighting",
     "MultinomialMixture",
@@ -39,6 +41,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "cluster",
+    "datasets",
     "load",
     "metrics",
 ]
@@ -58,6 +61,7 @@ _HOMES = {
     "DirichletMultinomialMixture": "textmix.estimators",
     "DirichletProcessMixture": "textmix.estimators",
     "EDCMMixture": "textmix.estimators",
+    "FeaturePartitionMixture": "textmix.estimators",
     "MultinomialMixture": "textmix.estimators",
     "VonMisesFisherMixture": "textmix.estimators",
     "algorithm": "textmix.algorithms",
@@ -67,8 +71,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         value: Any = _installed_version()
-    elif name == "metrics":
-        value = import_module("textmix.metrics")
+    elif name in ("datasets", "metrics"):
+        value = import_module(f"textmix.{name}")
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:

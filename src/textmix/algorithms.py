@@ -13,6 +13,7 @@ from textmix.estimators import (
     DirichletMultinomialMixture,
     DirichletProcessMixture,
     EDCMMixture,
+    FeaturePartitionMixture,
     MultinomialMixture,
     VonMisesFisherMixture,
 )
@@ -36,6 +37,8 @@ ALGORITHMS: dict[str, tuple[type[BaseEstimator], dict[str, Any]]] = {
     "edcm": (EDCMMixture, {"assignment": "annealed"}),  # Elkan 2006
     "gsdmm": (DirichletMultinomialMixture, {}),  # Yin and Wang 2014
     "gsdpmm": (DirichletProcessMixture, {}),  # Yin and Wang 2016
+    "dmafp": (FeaturePartitionMixture, {}),  # Huang et al. 2013
+    "dma": (FeaturePartitionMixture, {"partition": False}),
 }
 
 

@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus, Tokenizer
 from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
-from textmix.estimators.counts import sum_by_cluster
+from textmix.estimators.counts import canonical, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
-from textmix.estimators.em_mixture import EMMixture
+from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.estimators.scored_mixture import ScoredMixture
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, summarise
 from textmix.results.folder import read_manifest, write_run
@@ -124,7 +125,9 @@ class Clustering:
     def clusters(self) -> list[Cluster]:
         """Size, words and examples of each cluster."""
         word_counts = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
-        beta = float(getattr(self.estimator, "beta", SMOOTHING))
+        if isinstance(self.estimator, FeaturePartitionMixture):  # background words stand for no cluster
+            word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
+        beta = self.estimator.beta_ if isinstance(self.estimator, GibbsMixture) else SMOOTHING
         corpus = self.corpus
         return describe_clusters(corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts)
 
@@ -132,7 +135,7 @@ class Clustering:
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, GibbsMixture):
             return FittedMixture.of(self.estimator).score_documents(self.corpus.counts)
-        if isinstance(self.estimator, EMMixture):
+        if isinstance(self.estimator, ScoredMixture):
             return DocumentScores(self.estimator.probabilities_.max(axis=1), self.estimator.outlier_scores_)
         unknown = np.full(self.labels.size, np.nan)
         return DocumentScores(unknown, unknown)
@@ -152,7 +155,7 @@ class Clustering:
             labels = np.asarray(self._fitted("predict")(counts), dtype=np.int32)
             labels[np.diff(counts.indptr) == 0] = -1
             probabilities = np.full(labels.size, np.nan)
-            if isinstance(self.estimator, EMMixture):
+            if isinstance(self.estimator, ScoredMixture):
                 probabilities = self.estimator.predict_proba(counts).max(axis=1)
             return Assignments(labels, probabilities, np.zeros(labels.size, bool))
         return assign_counts(self.estimator, counts)
@@ -231,7 +234,7 @@ max_document_frequency
         *,
         n_clusters: int | None = None,
         alpha: float | str | None = None,
-        beta: float | None = None,
+        beta: float | str | None = None,
         n_sweeps: int | None = None,
         outlier_size: int | None = None,
         tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,

@@ -194,7 +194,7 @@ def test_faulty_settings_are_refused(settings):
 
 @pytest.mark.parametrize("alpha", ["n", "0.1", "-1n", "0n", "xn", "infn"])
 def test_a_faulty_concentration_is_refused(alpha):
-    with pytest.raises(ValueError, match=r'alpha must be a number above 0 or a string such as "0\.1n"'):
+    with pytest.raises(ValueError, match=r'alpha must be a number above 0, a string such as "0\.1n"'):
         DirichletProcessMixture(alpha=alpha).fit(np.ones((3, 4)))
 
 

@@ -1,7 +1,7 @@
 """Deliberately broken copies of kernels and models: the ladder must catch every one of them.
 
 `python tests/kernels/faults.py` tries all, `python tests/kernels/faults.py N …` the given ones. A copy of the package
-with one line changed is put before the real one on the path, and the ladder (for EM: its own tests) is run on it,
+with one line changed is put before the real one on the path, and the ladder (or the tests named) is run on it,
 interpreted, so that nothing has to be compiled.
 """
 
@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 EM_TESTS = "tests/inference/test_em.py"
+VARIATIONAL_TESTS = "tests/inference/test_variational.py"
+BLOCKED_TESTS = "tests/inference/test_blocked_gibbs.py"
+LEARNED_TESTS = "tests/inference/test_learned_prior.py"
 
 
 class Fault(NamedTuple):
@@ -216,6 +219,167 @@ FAULTS = [
         "if self.settings.learn_weights:",
         "if False:",
         EM_TESTS,
+    ),
+    Fault(
+        "digamma: the last term of its series has the wrong sign",
+        "kernels/variational.py",
+        "s * (691.0 / 32760.0 - s * (1.0 / 12.0))",
+        "s * (691.0 / 32760.0 + s * (1.0 / 12.0))",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "words: the prior is forgotten in τ",
+        "kernels/variational.py",
+        "parameters[i] = prior + share * row[i]",
+        "parameters[i] = 1e-9 + share * row[i]",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "words: the relevance does not see the background",
+        "kernels/variational.py",
+        "log_odds = background[word] + explained",
+        "log_odds = explained",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "words: documents are scored by the old relevance",
+        "kernels/variational.py",
+        "            relevance[word] = share\n",
+        "            relevance[word], share = share, relevance[word]\n",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "the bound forgets the entropy of the words",
+        "inference/variational.py",
+        "divergence -= word_entropy + prior",
+        "divergence -= prior",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "the bound counts the prior of one cluster only",
+        "inference/variational.py",
+        "n_clusters * log_prior_normaliser - log_normalisers.sum()",
+        "log_prior_normaliser - log_normalisers.sum()",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "eq. 32 without N",
+        "inference/variational.py",
+        "theta = theta._replace(alpha=n_clusters * a)",
+        "theta = theta._replace(alpha=a)",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "eq. 33 is solved for the sum over clusters",
+        "inference/variational.py",
+        "maximise_dirichlet(self._log_sums / n_clusters, theta.word_prior)",
+        "maximise_dirichlet(self._log_sums, theta.word_prior)",
+        VARIATIONAL_TESTS,
+    ),
+    Fault(
+        "a flip forgets the words' background",
+        "kernels/feature_partition.py",
+        "change = -sign * log_rising_or_zero(shared_prior, word_total)",
+        "change = 0.0",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "a flip forgets the clusters' totals",
+        "kernels/feature_partition.py",
+        "change -= sign * log_rising(own + min(totals[i], totals[i] + sign * counts[i]), counts[i])",
+        "change -= 0.0",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "normalised: the prior's sum does not follow the words",
+        "kernels/feature_partition.py",
+        "new_own = own + sign * prior if normalised else own",
+        "new_own = own",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "normalised: the share of discriminative words is forgotten",
+        "kernels/feature_partition.py",
+        "change += log_share(new_inside, new_outside, n_chosen + sign, n_words)",
+        "change += log_share(inside, outside, n_chosen, n_words)",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "a flip does not change the totals",
+        "kernels/feature_partition.py",
+        "totals[i] += sign * row[i]",
+        "totals[i] += 0.0",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "flips forget ω",
+        "inference/blocked_gibbs.py",
+        "float(logit(theta.omega))",
+        "0.0",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "η: words that are not drawn have no mass",
+        "inference/blocked_gibbs.py",
+        "if words.size < self.chosen.size and not self.settings.normalised:",
+        "if False:",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "P is drawn without its prior",
+        "inference/blocked_gibbs.py",
+        "log_gamma_variates(theta.alpha / n_clusters + self.sizes, rng)",
+        "log_gamma_variates(1e-3 + self.sizes, rng)",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "gamma variates forget that the shape was raised by 1",
+        "inference/blocked_gibbs.py",
+        "rng.standard_exponential(shapes.shape) / shapes",
+        "0.0 * shapes",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "ω is drawn without the words outside",
+        "inference/blocked_gibbs.py",
+        "rng.beta(1 + n_inside, 1 + n_words - n_inside)",
+        "rng.beta(1 + n_inside, 1)",
+        BLOCKED_TESTS,
+    ),
+    Fault(
+        "a slice step on log a forgets the density of log a",
+        "inference/hyperparameters.py",
+        "return self.log_evidence(new) + prior.log_density(new) + log_a",
+        "return self.log_evidence(new) + prior.log_density(new)",
+        LEARNED_TESTS,
+    ),
+    Fault(
+        "Escobar and West: the odds without the number of documents",
+        "inference/hyperparameters.py",
+        "odds = (prior.shape + n_clusters - 1.0) / (n_documents * rate)",
+        "odds = (prior.shape + n_clusters - 1.0) / rate",
+        LEARNED_TESTS,
+    ),
+    Fault(
+        "words of one document are forgotten when β is drawn",
+        "inference/learned_prior.py",
+        "frequencies=np.concatenate([shared.frequencies, frequencies]),",
+        "frequencies=np.concatenate([shared.frequencies, 0 * frequencies]),",
+        LEARNED_TESTS,
+    ),
+    Fault(
+        "the tables do not follow the parameters",
+        "inference/collapsed_gibbs.py",
+        "        self.prepared = self.prepared._replace(log_lone_words=log_lone_words)\n        self._tabulate()",
+        "        self.prepared = self.prepared._replace(log_lone_words=log_lone_words)",
+        LEARNED_TESTS,
+    ),
+    Fault(
+        "counts in rows are not gathered",
+        "kernels/statistics.py",
+        "            if clusters.rows[word, slot] > 0:\n                gathered[n]",
+        "            if False:\n                gathered[n]",
+        LEARNED_TESTS,
     ),
 ]
 

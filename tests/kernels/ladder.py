@@ -6,9 +6,10 @@
 | twins | the compiled kernel equals the same code run by Python, and tests/reference.py |
 | recount | statistics equal a recount after any sequence of moves |
 | posterior | thinned draws match the enumerated posterior (chi-square) |
+| joint | learned hyperparameters pass a joint-distribution test: tests/inference/test_learned_prior.py |
+| reference | numbers equal tests/reference.py: tests/inference |
+| objective | what is to rise never falls: tests/inference |
 | faults | deliberately broken copies fail the ladder |
-
-A joint-distribution test (learned hyperparameters) will join when there is a move that learns them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,14 @@ STEPS: dict[str, tuple[str, ...]] = {
     "em.choose_best": ("twins", "objective"),
     "em.to_posteriors": ("twins", "reference", "objective", "faults"),
     "em.draw_labels": ("twins", "reference", "faults"),
+    "statistics.gather_counts": ("twins", "recount", "joint"),
+    "variational.take_logs": ("reference",),
+    "variational.digammas_and_log_gammas": ("reference", "faults"),
+    "variational.update_words": ("twins", "reference", "objective", "faults"),
+    "feature_partition.log_rising_or_zero": ("reference",),
+    "feature_partition.log_share": ("reference", "posterior"),
+    "feature_partition.log_ratio_of_flip": ("reference", "posterior", "faults"),
+    "feature_partition.flip_words": ("twins", "recount", "posterior", "joint", "faults"),
     "counts.classify_counts": ("twins",),
     "counts.document_frequencies": ("twins",),
     "counts.fill_by_word": ("twins", "recount"),

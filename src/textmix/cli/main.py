@@ -94,8 +94,8 @@ def cluster(
     settings = {
         "model": model.value,
         "n_clusters": clusters,
-        "alpha": options.parse_alpha(alpha),
-        "beta": beta,
+        "alpha": options.parse_number(alpha),
+        "beta": options.parse_number(beta),
         "n_sweeps": sweeps,
         "outlier_size": outlier_size,
         "language": None if language.lower() == "none" else language,

@@ -30,8 +30,8 @@ def parse_frequency(value: str) -> int | float:
         raise typer.BadParameter(f"{value!r} is neither a number of texts (5) nor a share of them (0.5)") from error
 
 
-def parse_alpha(value: str | None) -> float | str | None:
-    """A number, or a string such as "0.1n", which the model itself checks."""
+def parse_number(value: str | None) -> float | str | None:
+    """A number, or a string such as "0.1n" or "learn", which the model itself checks."""
     if value is None:
         return None
     try:
@@ -93,11 +93,11 @@ Clusters = Annotated[
 ]
 Alpha = Annotated[
     str | None,
-    typer.Option("--alpha", metavar="NUMBER", help="Larger: more clusters.", rich_help_panel=MODEL),
+    typer.Option("--alpha", metavar="NUMBER", help='Larger: more clusters; or "learn".', rich_help_panel=MODEL),
 ]
 Beta = Annotated[
-    float | None,
-    typer.Option("--beta", metavar="NUMBER", help="Larger: fewer clusters.", rich_help_panel=MODEL),
+    str | None,
+    typer.Option("--beta", metavar="NUMBER", help='Larger: fewer clusters; or "learn".', rich_help_panel=MODEL),
 ]
 Sweeps = Annotated[
     int | None,

@@ -4,6 +4,7 @@ from textmix.estimators.bernoulli_mixture import BernoulliMixture
 from textmix.estimators.dirichlet_multinomial_mixture import DirichletMultinomialMixture
 from textmix.estimators.dirichlet_process_mixture import DirichletProcessMixture
 from textmix.estimators.edcm_mixture import EDCMMixture
+from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
 from textmix.estimators.multinomial_mixture import MultinomialMixture
 from textmix.estimators.von_mises_fisher_mixture import VonMisesFisherMixture
 
@@ -12,6 +13,7 @@ __all__ = [
     "DirichletMultinomialMixture",
     "DirichletProcessMixture",
     "EDCMMixture",
+    "FeaturePartitionMixture",
     "MultinomialMixture",
     "VonMisesFisherMixture",
 ]

@@ -14,6 +14,8 @@ from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
+ALPHA_TO_START_FROM = 0.1
+
 
 class DirichletMultinomialMixture(GibbsMixture):
     """Mixture of Dirichlet-multinomials with at most n_clusters clusters, sampled exactly (GSDMM).
@@ -24,10 +26,13 @@ class DirichletMultinomialMixture(GibbsMixture):
     ----------
     n_clusters : int, default=100
         Upper bound on the number of clusters; many of them end up empty.
-    alpha : float, default=0.1
-        Pseudo-count of each cluster. (The α of GSDPMM's eq. IV.28 is n_clusters × alpha.)
-    beta : float, default=0.1
-        Pseudo-count of each word in each cluster. Larger: fewer clusters.
+    alpha : float or "learn", default=0.1
+        Pseudo-count of each cluster. (The α of GSDPMM's eq. IV.28 is n_clusters × alpha.) "learn": drawn in each sweep
+        (a slice step on its logarithm), from 0.1 on.
+    beta : float or "learn", default=0.1
+        Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": as alpha.
+    alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
+        Gamma priors of what is learned.
     inference : {"gibbs"}, default="gibbs"
         Exact collapsed Gibbs sampling.
     init : "random" or array of shape (n_documents,), default="random"
@@ -57,8 +62,10 @@ class DirichletMultinomialMixture(GibbsMixture):
         Number of clusters, documents of each, word counts of each (sparse).
     probabilities_, outliers_, outlier_scores_
         See their own descriptions; computed on request.
+    alpha_, beta_
+        As given, or the last that were drawn.
     trace_ : dict of arrays, one entry a sweep
-        n_clusters, n_moved, log_joint, seconds.
+        n_clusters, n_moved, log_joint, seconds; alpha and beta where they are learned.
     n_iter_, converged_, log_joint_
         Sweeps done; whether the end is a fixed point (polish=True) or sampling stopped by itself; log p(labels, words).
     """
@@ -66,17 +73,21 @@ class DirichletMultinomialMixture(GibbsMixture):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GibbsMixture._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
         "inference": [StrOptions({"gibbs"})],
         "init": [StrOptions({"random"}), "array-like"],
     }
 
+    _beta_to_start_from = 0.1
+
     def __init__(
         self,
         n_clusters: int = 100,
-        alpha: float = 0.1,
-        beta: float = 0.1,
+        alpha: float | str = 0.1,
+        beta: float | str = 0.1,
         *,
+        alpha_prior: Any = (1.0, 0.01),
+        beta_prior: Any = (1.0, 1.0),
         inference: str = "gibbs",
         init: Any = "random",
         n_sweeps: int = 100,
@@ -90,6 +101,8 @@ class DirichletMultinomialMixture(GibbsMixture):
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.beta = beta
+        self.alpha_prior = alpha_prior
+        self.beta_prior = beta_prior
         self.inference = inference
         self.init = init
         self.n_sweeps = n_sweeps
@@ -101,7 +114,7 @@ class DirichletMultinomialMixture(GibbsMixture):
         self.progress = progress
 
     def _make_prior(self, n_documents: int) -> Prior:
-        return finite_dirichlet(self.n_clusters, self.alpha)
+        return finite_dirichlet(self.n_clusters, ALPHA_TO_START_FROM if self.alpha == "learn" else float(self.alpha))
 
     def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
         if isinstance(self.init, str):

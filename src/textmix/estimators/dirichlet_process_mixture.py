@@ -15,6 +15,7 @@ from textmix.kernels.state import Prior
 from textmix.priors.dirichlet_process import dirichlet_process
 
 _TIMES_DOCUMENTS = re.compile(r"\s*([0-9.eE+-]+)\s*\*?\s*n\s*")
+ALPHA_TO_START_FROM = "0.1n"
 
 
 class DirichletProcessMixture(GibbsMixture):
@@ -27,9 +28,13 @@ class DirichletProcessMixture(GibbsMixture):
     ----------
     alpha : float or str, default="0.1n"
         Concentration: a number, or one followed by n, which stands for the number of documents that have words.
-        Larger: more clusters, above all more documents alone in theirs.
-    beta : float, default=0.02
-        Pseudo-count of each word in each cluster. Larger: fewer clusters.
+        Larger: more clusters, above all more documents alone in theirs. "learn": drawn in each sweep (Escobar and
+        West), from 0.1n on.
+    beta : float or "learn", default=0.02
+        Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": drawn in each sweep (a slice step),
+        from 0.02 on.
+    alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
+        Gamma priors of what is learned.
     n_start_clusters : int, default=1
         Number of random clusters to start from (K_0 of Algorithm 1).
     n_sweeps, tol, sampler, polish, outlier_size, random_state, progress
@@ -42,11 +47,15 @@ class DirichletProcessMixture(GibbsMixture):
         "n_start_clusters": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _beta_to_start_from = 0.02
+
     def __init__(
         self,
         alpha: float | str = "0.1n",
-        beta: float = 0.02,
+        beta: float | str = 0.02,
         *,
+        alpha_prior: Any = (1.0, 0.01),
+        beta_prior: Any = (1.0, 1.0),
         n_start_clusters: int = 1,
         n_sweeps: int = 100,
         tol: float = 1e-3,
@@ -58,6 +67,8 @@ class DirichletProcessMixture(GibbsMixture):
     ) -> None:
         self.alpha = alpha
         self.beta = beta
+        self.alpha_prior = alpha_prior
+        self.beta_prior = beta_prior
         self.n_start_clusters = n_start_clusters
         self.n_sweeps = n_sweeps
         self.tol = tol
@@ -76,14 +87,14 @@ class DirichletProcessMixture(GibbsMixture):
     def _concentration(self, n_documents: int) -> float:
         if not isinstance(self.alpha, str):
             return float(self.alpha)
-        match = _TIMES_DOCUMENTS.fullmatch(self.alpha)
+        match = _TIMES_DOCUMENTS.fullmatch(ALPHA_TO_START_FROM if self.alpha == "learn" else self.alpha)
         try:
             factor = float(match.group(1)) if match else float("nan")
         except ValueError:
             factor = float("nan")
         if not 0.0 < factor < float("inf"):
             raise ValueError(
-                f'alpha must be a number above 0 or a string such as "0.1n" (times the number of documents), '
+                'alpha must be a number above 0, a string such as "0.1n" (times the number of documents), or "learn", '
                 f"not {self.alpha!r}"
             )
         return factor * max(n_documents, 1)

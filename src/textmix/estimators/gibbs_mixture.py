@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
+from textmix.inference.hyperparameters import GammaPrior, check_prior
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.partition import SamplerSettings, fit_partition
 from textmix.inference.progress import Progress
@@ -33,7 +34,9 @@ class GibbsMixture(DocumentMixture):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
+        "alpha_prior": ["array-like"],
+        "beta_prior": ["array-like"],
         "n_sweeps": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "sampler": [StrOptions({"auto", "sparse", "dense"})],
@@ -43,7 +46,12 @@ class GibbsMixture(DocumentMixture):
         "progress": ["boolean", None],
     }
 
-    beta: float
+    _beta_to_start_from: ClassVar[float]
+
+    alpha: float | str
+    beta: float | str
+    alpha_prior: Any
+    beta_prior: Any
     n_sweeps: int
     tol: float
     sampler: str
@@ -66,17 +74,20 @@ class GibbsMixture(DocumentMixture):
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
         n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
-        self._prior = self._make_prior(n_documents)
-        self._beta, self._polished = float(self.beta), bool(self.polish)
-        check_magnitude(self._beta * counts.shape[1], "beta times the number of words")
-        check_magnitude(self._prior.concentration + self._prior.pseudo_count * self._prior.max_clusters, "alpha in all")
+        prior = self._make_prior(n_documents)
+        beta = self._beta_to_start_from if self.beta == "learn" else float(self.beta)
+        self._polished = bool(self.polish)
+        check_magnitude(beta * counts.shape[1], "beta times the number of words")
+        check_magnitude(prior.concentration + prior.pseudo_count * prior.max_clusters, "alpha in all")
+        # There is nothing to learn from no documents.
+        alpha_prior, beta_prior = self._learned_priors() if n_documents > 0 else (None, None)
         partition = fit_partition(
             counts,
             whole,
             self._start(np.diff(counts.indptr) > 0),
-            self._beta,
-            self._prior,
-            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, self._polished),
+            beta,
+            prior,
+            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, self._polished, alpha_prior, beta_prior),
             seed_from(self.random_state),
             Progress(self.progress),
         )
@@ -88,12 +99,20 @@ class GibbsMixture(DocumentMixture):
         self.log_joint_ = partition.log_joint
         self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
         self.cluster_word_counts_ = sum_by_cluster(counts, self.labels_, self.n_clusters_)
+        self._beta, self._prior = partition.beta, partition.prior
+        self.alpha_, self.beta_ = partition.prior.alpha, partition.beta
         self._unit = partition.unit
         self._twins = partition.twins
         self._counts = counts
         self.__dict__.pop("_probabilities", None)
         self.__dict__.pop("_outlier_scores", None)
         return self
+
+    def _learned_priors(self) -> tuple[GammaPrior | None, GammaPrior | None]:
+        """The Gamma priors of α and β, None where they are held."""
+        alpha_prior = check_prior(self.alpha_prior, "alpha_prior")
+        beta_prior = check_prior(self.beta_prior, "beta_prior")
+        return alpha_prior if self.alpha == "learn" else None, beta_prior if self.beta == "learn" else None
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words.

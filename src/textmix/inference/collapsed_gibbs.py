@@ -108,6 +108,12 @@ class GibbsState:
             self.lay_out()
         return n_moved
 
+    def change_parameters(self, model: Model, prior: Prior, log_lone_words: float) -> None:
+        """Go on under another model and prior, with the same partition."""
+        self.model, self.prior = model, prior
+        self.prepared = self.prepared._replace(log_lone_words=log_lone_words)
+        self._tabulate()
+
     def lay_out(self, grow: int = 1) -> None:
         """Make all statistics anew from the labels, with room for `grow` times as many clusters and some more."""
         # The old ones go first: the two together would be the peak of a fit's memory.
@@ -116,5 +122,8 @@ class GibbsState:
         n_clusters = compact_labels(self.labels, int(self.labels.max(initial=-1)) + 1)
         capacity = roomy(grow * n_clusters, self.prior.max_clusters)
         self.clusters = lay_out_clusters(self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs)
+        self._tabulate()
+
+    def _tabulate(self) -> None:
         self.table = build_length_table(self.prepared, self.clusters, self.model, self.prior)
         self.scratch = build_scratch(self.clusters, self.table)

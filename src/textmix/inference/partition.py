@@ -11,8 +11,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.collapsed_gibbs import GibbsState
+from textmix.inference.hyperparameters import GammaPrior
 from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.layout import prepare_documents
+from textmix.inference.learned_prior import LearnedPrior
 from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.inference.run import Outcome, Tick, run
@@ -32,6 +34,8 @@ class SamplerSettings:
     tol: float
     sampler: str
     polish: bool
+    alpha_prior: GammaPrior | None = None  # None: α is held
+    beta_prior: GammaPrior | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class FittedPartition:
     converged: bool
     log_joint: float
     unit: float
+    beta: float  # as given, or the last that was drawn
+    prior: Prior
 
 
 def fit_partition(
@@ -67,14 +73,17 @@ def fit_partition(
     labels[~has_words] = -1
     model = dirichlet_multinomial(beta, counts.shape[1], prepared.unit, prepared.max_word_total)
     state = GibbsState(prepared, labels, model, prior, settings.sampler)
+    learned = None
+    if settings.alpha_prior is not None or settings.beta_prior is not None:
+        learned = LearnedPrior(state, counts, settings.alpha_prior, settings.beta_prior)
     outcome = run(
-        [_sampling_move(state, seed)],
+        [_sampling_move(state, learned, seed)],
         n_sweeps=settings.n_sweeps,
         n_documents=has_words.size,
         settled=settled_sampler(settings.tol, state.n_documents),
         progress=progress,
         name="sampling",
-        columns=("n_clusters", "n_moved", "log_joint", "seconds"),
+        columns=_trace_columns(settings),
     )
     converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
     interrupted = outcome.interrupted
@@ -95,13 +104,25 @@ def fit_partition(
         converged=converged,
         log_joint=state.log_joint(),
         unit=prepared.unit,
+        beta=state.model.beta,
+        prior=state.prior,
     )
 
 
-def _sampling_move(state: GibbsState, seed: int) -> Callable[[int, Tick], Mapping[str, float]]:
+def _trace_columns(settings: SamplerSettings) -> list[str]:
+    learned = [("alpha", settings.alpha_prior), ("beta", settings.beta_prior)]
+    drawn = [name for name, prior in learned if prior is not None]
+    return ["n_clusters", "n_moved", *drawn, "log_joint", "seconds"]
+
+
+def _sampling_move(
+    state: GibbsState, learned: LearnedPrior | None, seed: int
+) -> Callable[[int, Tick], Mapping[str, float]]:
     def move(sweep: int, tick: Tick) -> Mapping[str, float]:
-        n_moved = state.sample(generator(seed, sweep), tick)
-        return {"n_clusters": state.n_clusters, "n_moved": n_moved, "log_joint": state.log_joint()}
+        rng = generator(seed, sweep)
+        n_moved = state.sample(rng, tick)
+        drawn = learned.draw(rng) if learned is not None else {}
+        return {"n_clusters": state.n_clusters, "n_moved": n_moved, **drawn, "log_joint": state.log_joint()}
 
     return move
 

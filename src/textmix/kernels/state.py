@@ -43,6 +43,11 @@ class Prior(NamedTuple):
     concentration: float
     max_clusters: int
 
+    @property
+    def alpha(self) -> float:
+        """The parameter by the name that users know: of each cluster, or of the Dirichlet process."""
+        return self.concentration if self.concentration > 0.0 else self.pseudo_count
+
 
 class Clusters(NamedTuple):
     """A partition and its statistics. A cluster lives in a slot; a slot is empty when its size is 0."""

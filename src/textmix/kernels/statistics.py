@@ -161,6 +161,23 @@ def move_document(documents, clusters, document, slot):
 
 
 @kernel(allocates=False)
+def gather_counts(clusters, gathered):
+    """Write all n_z^w > 0, in any order, and return how many there are; `gathered` has room for all."""
+    n = 0
+    for word in range(clusters.list_lengths.size):
+        start = clusters.list_starts[word]
+        for pair in range(start, start + clusters.list_lengths[word]):
+            gathered[n] = clusters.pair_counts[pair]
+            n += 1
+    for word in range(clusters.rows.shape[0]):
+        for slot in range(clusters.counters[N_SLOTS]):
+            if clusters.rows[word, slot] > 0:
+                gathered[n] = clusters.rows[word, slot]
+                n += 1
+    return n
+
+
+@kernel(allocates=False)
 def log_likelihood(clusters, model):
     """Σ_z [Σ_w (log Γ(n_z^w + β) − log Γ(β)) − log Γ(n_z + Vβ) + log Γ(Vβ)], without the words left out."""
     table = model.log_rising_word

@@ -77,8 +77,8 @@ class FittedMixture:
         estimator.cluster_sizes_ = self.cluster_sizes
         estimator.cluster_word_counts_ = self.cluster_word_counts
         estimator.n_features_in_ = int(counts.shape[1])
-        estimator._prior = self.prior
-        estimator._beta = self.beta
+        estimator._prior, estimator._beta = self.prior, self.beta
+        estimator.alpha_, estimator.beta_ = self.prior.alpha, self.beta
         estimator._polished = self.polished
         estimator._unit = self.unit
         estimator._twins = self.twins

@@ -1,0 +1,405 @@
+"""DMAFP and DMA as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from textmix.corpus import Corpus
+from textmix.engines.threads import threads
+from textmix.estimators.counts import check_labels
+from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
+from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
+from textmix.inference.em import Assigned, Mixture
+from textmix.inference.hyperparameters import LARGEST, SMALLEST, check_prior
+from textmix.inference.progress import Progress
+from textmix.inference.seeds import seed_from
+from textmix.inference.variational import (
+    CountedDocuments,
+    FittedFeaturePartition,
+    VariationalSettings,
+    VariationalState,
+    expected_logs,
+    fit_variational,
+)
+from textmix.models.feature_partition import Hyperparameters
+
+LEARNED = {
+    "variational": ("alpha", "omega", "lambda", "lambda_vector", "beta", "beta_vector"),
+    "gibbs": ("alpha", "omega", "lambda", "beta"),
+}
+LEARNED_BY_DEFAULT = {
+    "variational": ("alpha", "omega", "lambda_vector"),
+    "gibbs": ("alpha", "omega", "lambda", "beta"),
+}
+LEARN_AFTER = 5  # iterations
+
+
+class Defaults(NamedTuple):
+    """What is taken where a setting is "auto"."""
+
+    alpha: float
+    omega: float
+    lam: float
+    beta: float
+    n_init: int
+
+
+DEFAULTS = {
+    ("variational", "paper"): Defaults(alpha=5.0, omega=0.01, lam=3.0, beta=0.5, n_init=10),  # 6.3.2
+    ("gibbs", "paper"): Defaults(alpha=1.0, omega=0.01, lam=0.02, beta=4.0, n_init=1),  # 6.2.2
+    ("gibbs", "normalised"): Defaults(alpha=1.0, omega=0.1, lam=1.0, beta=1.0, n_init=5),
+}
+
+
+class FeaturePartitionMixture(ScoredMixture):
+    """Mixture of multinomials that tells words that differ between clusters from a background shared by all (DMAFP).
+
+    f(x | cluster i) ∝ ∏_j η_ij^(x_j γ_j) η_0j^(x_j (1 − γ_j)), γ_j = 1 for discriminative words   (DMAFP, eq. 10)
+
+    At most max_clusters clusters; how many there are, which words tell them apart and, if wanted, the parameters of the
+    priors are found. With partition=False all words are discriminative (DMA).
+
+    The partition says less about telling clusters apart than one might think: in eq. 10 both groups of words have a
+    probability mass of their own, so that splitting words by their frequency pays by itself.
+    inference="gibbs" with likelihood="normalised" has no such bias.
+
+    Parameters
+    ----------
+    max_clusters : int, default=30
+        N, an upper bound on the number of clusters.
+    inference : {"variational", "gibbs"}, default="variational"
+        Mean field (5.1), or blocked Gibbs sampling (5.2).
+    partition : bool, default=True
+        False: all words are discriminative (DMA).
+    likelihood : {"paper", "normalised"}, default="paper"
+        Eq. 10, or, for inference="gibbs" alone, a form of it that is a probability distribution: a share of all words
+        is discriminative, and each group's distribution is over the words of that group only.
+    alpha, omega : float or "auto", default="auto"
+        α/N is the pseudo-count of each cluster, ω the prior probability that a word is discriminative.
+    lam, beta : float, array of shape (n_words,) or "auto", default="auto"
+        λ and β, the pseudo-counts of words in each cluster and in the background. "auto" is what the paper has: α 5,
+        ω 0.01, λ 3, β 0.5 for inference="variational" (6.3); 1, 0.01, 0.02, 4 for "gibbs" (6.2); and 1, 0.1, 1, 1 for
+        the normalised form.
+    learn : "auto", None, or a collection of names, default="auto"
+        Which of these are learned, from the values given: "alpha", "omega", "lambda" (the same for all words), "beta"
+        (the same for all words, under beta_prior). For inference="variational" by eq. 31 to 34, and also
+        "lambda_vector", a λ for each word (eq. 33), and "beta_vector" (eq. 34 as printed: it is solved by β = τ_0, so
+        that β grows at every step and never settles). For "gibbs" they are drawn. "auto" is alpha, omega and
+        lambda_vector, or all four. None: all are held.
+    learn_after : int or "auto", default="auto"
+        Iterations or sweeps before learning begins; auto: 5, or a quarter of all sweeps. Learned while every word is
+        still discriminative, ω would become 1 and never leave it.
+    alpha_prior, lam_prior, beta_prior : (shape, rate), default=(1, 0.01), (1, 1) and (1, 1)
+        Gamma priors for what is drawn, and for "beta".
+    threshold : float, default=0.7
+        ε: words of a larger relevance are discriminative.
+    init : {"nearly_uniform", "random"} or array of shape (n_documents,), default="nearly_uniform"
+        Where inference="variational" starts: probabilities of clusters that differ by at most 10 %, or uniform random
+        numbers, normalised (the paper's). Gibbs sampling starts from random clusters with either. Or labels
+        0 … max_clusters − 1.
+    init_words : {"all", "one"}, default="all"
+        Which words are discriminative where Gibbs sampling starts: all, or one at random (the paper's).
+    n_init : int or "auto", default="auto"
+        Number of starts, of which the best is kept; auto: 10, for Gibbs 1 or, normalised, 5.
+    choice : {"expected", "bound"}, default="expected"
+        The best is that of the largest E_q[log f] (5.1) or of the largest bound; for Gibbs, that of the largest mean
+        log joint in either case.
+    max_iter, tol : default=500 and 1e-7
+        inference="variational" ends after so many iterations or when the bound changes by less than tol of itself; 0:
+        never by itself.
+    n_sweeps, n_kept : int, default=400 and 100
+        Sweeps of Gibbs sampling, and how many of the last decide on labels and words (H).
+    n_flips : int or None, default=None
+        Words that a sweep proposes to flip (R); None: as many as there are words.
+    n_settling : int or "auto", default="auto"
+        Sweeps before words are flipped; auto: 0, or if normalised a quarter of all.
+    outlier_size, random_state, n_jobs, progress
+        As for MultinomialMixture. Results do not depend on n_jobs.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_documents,)
+        0 … n_clusters_ − 1 by falling size; −1 for documents without words.
+    discriminative_words_ : boolean array of shape (n_words,)
+        Whether the relevance is above the threshold.
+    word_relevance_ : array of shape (n_words,)
+        ω_j, or the share of the samples kept in which the word was discriminative.
+    background_distribution_ : array of shape (n_words,)
+        The mean of η_0.
+    components_ : array of shape (n_clusters_, n_words)
+        The means of η_i.
+    n_clusters_, cluster_sizes_, cluster_word_counts_, cluster_weights_
+        Number of clusters that hold documents, documents of each, word counts of each (sparse), means of their weights.
+    alpha_, omega_, lambda_, beta_
+        The hyperparameters at the end; lambda_ and beta_ have an entry a word.
+    probabilities_, outliers_, outlier_scores_
+        See their own descriptions; computed on request.
+    trace_ : dict of arrays, one entry an iteration
+        bound or log_joint; n_clusters, n_discriminative, n_moved, alpha, omega, lambda, beta (means), seconds.
+    n_iter_, converged_, objective_
+        Iterations done; whether they ended by tol (Gibbs: all were done); the bound, or the mean log joint of the
+        samples kept.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"variational", "gibbs"})],
+        "partition": ["boolean"],
+        "likelihood": [StrOptions({"paper", "normalised"})],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "omega": [Interval(Real, 0, 1, closed="neither"), StrOptions({"auto"})],
+        "lam": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
+        "beta": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
+        "learn": ["array-like", set, frozenset, str, None],
+        "learn_after": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "alpha_prior": ["array-like"],
+        "lam_prior": ["array-like"],
+        "beta_prior": ["array-like"],
+        "threshold": [Interval(Real, 0, 1, closed="left")],
+        "init": [StrOptions({"nearly_uniform", "random"}), "array-like"],
+        "init_words": [StrOptions({"all", "one"})],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "choice": [StrOptions({"expected", "bound"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "n_kept": [Interval(Integral, 1, None, closed="left")],
+        "n_flips": [Interval(Integral, 1, None, closed="left"), None],
+        "n_settling": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+        "progress": ["boolean", None],
+    }
+
+    def __init__(
+        self,
+        max_clusters: int = 30,
+        inference: str = "variational",
+        *,
+        partition: bool = True,
+        likelihood: str = "paper",
+        alpha: float | str = "auto",
+        omega: float | str = "auto",
+        lam: Any = "auto",
+        beta: Any = "auto",
+        learn: Any = "auto",
+        learn_after: Any = "auto",
+        alpha_prior: Any = (1.0, 0.01),
+        lam_prior: Any = (1.0, 1.0),
+        beta_prior: Any = (1.0, 1.0),
+        threshold: float = 0.7,
+        init: Any = "nearly_uniform",
+        init_words: str = "all",
+        n_init: Any = "auto",
+        choice: str = "expected",
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        n_sweeps: int = 400,
+        n_kept: int = 100,
+        n_flips: int | None = None,
+        n_settling: Any = "auto",
+        outlier_size: int = 1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.max_clusters = max_clusters
+        self.inference = inference
+        self.partition = partition
+        self.likelihood = likelihood
+        self.alpha = alpha
+        self.omega = omega
+        self.lam = lam
+        self.beta = beta
+        self.learn = learn
+        self.learn_after = learn_after
+        self.alpha_prior = alpha_prior
+        self.lam_prior = lam_prior
+        self.beta_prior = beta_prior
+        self.threshold = threshold
+        self.init = init
+        self.init_words = init_words
+        self.n_init = n_init
+        self.choice = choice
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_sweeps = n_sweeps
+        self.n_kept = n_kept
+        self.n_flips = n_flips
+        self.n_settling = n_settling
+        self.outlier_size = outlier_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
+        self._validate_params()
+        if self.likelihood == "normalised" and self.inference != "gibbs":
+            raise ValueError('likelihood="normalised" is for inference="gibbs" alone')
+        matrix = self._check(X, reset=True)
+        self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        used, n_words = has_words(matrix), matrix.shape[1]
+        if not used.any():
+            raise ValueError("no document of X has a word")
+        chosen = self._settings_chosen()
+        hyperparameters = Hyperparameters(
+            float(chosen.alpha),
+            float(chosen.omega),
+            check_word_parameters(chosen.lam, "lam", n_words),
+            check_word_parameters(chosen.beta, "beta", n_words),
+        )
+        start = self.init if isinstance(self.init, str) else check_labels(self.init, used, self.max_clusters)[used]
+        documents = CountedDocuments(matrix if used.all() else matrix[used])
+        fit_once = self._make_fit(n_words)
+        seed, progress = seed_from(self.random_state), Progress(self.progress)
+        n_init = int(chosen.n_init)
+        best: FittedFeaturePartition | None = None
+        with threads(self.n_jobs) as engine:
+            for restart in range(n_init):
+                name = "fitting" if n_init == 1 else f"fitting, start {restart + 1} of {n_init}"
+                fitted = fit_once(
+                    documents,
+                    start,
+                    hyperparameters,
+                    seed=seed,
+                    restart=restart,
+                    threads=engine,
+                    progress=progress,
+                    name=name,
+                )
+                if best is None or fitted.merit > best.merit:
+                    best = fitted
+                if fitted.interrupted:
+                    break
+        assert best is not None
+        self._keep(matrix, used, best.labels, best.mixture, best.order)
+        self.word_relevance_ = best.relevance
+        self.discriminative_words_ = best.relevance > self.threshold
+        self._word_prior = best.word_prior
+        self._word_means, self._background_parameters = best.word_means, best.background_parameters
+        self.background_distribution_ = best.background_parameters / best.background_parameters.sum()
+        self.alpha_, self.omega_ = best.hyperparameters.alpha, best.hyperparameters.omega
+        self.lambda_, self.beta_ = best.hyperparameters.word_prior, best.hyperparameters.background_prior
+        self.cluster_weights_ = best.cluster_weights
+        self.n_iter_, self.converged_ = best.n_iterations, best.converged
+        self.trace_, self.objective_ = best.trace, best.objective
+        return self
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """The means of η_i: clusters × words."""
+        check_is_fitted(self)
+        return self._word_means
+
+    def _settings_chosen(self) -> Defaults:
+        """The settings given, and the defaults of those that are "auto"."""
+        given = {name: getattr(self, name) for name in Defaults._fields}
+        return DEFAULTS[self.inference, self.likelihood]._replace(
+            **{name: value for name, value in given.items() if not isinstance(value, str)}
+        )
+
+    def _make_fit(self, n_words: int) -> Callable[..., FittedFeaturePartition]:
+        """What is called with the documents and a start."""
+        learned = check_learned(self.learn, self.inference)
+        n_clusters, priors = int(self.max_clusters), self._check_priors()
+        settings: Any
+        if self.inference == "variational":
+            settings = VariationalSettings(
+                n_clusters=n_clusters,
+                partition=bool(self.partition),
+                learned=learned,
+                learn_after=LEARN_AFTER if self.learn_after == "auto" else int(self.learn_after),
+                beta_prior=priors.background,
+                choice=self.choice,
+                max_iter=int(self.max_iter),
+                tol=float(self.tol),
+            )
+            return partial(fit_variational, settings=settings)
+        normalised, n_sweeps = self.likelihood == "normalised", int(self.n_sweeps)
+        quarter = n_sweeps // 4
+        settings = BlockedGibbsSettings(
+            n_clusters=n_clusters,
+            partition=bool(self.partition),
+            normalised=normalised,
+            learned=learned if self.partition else learned - {"omega", "beta"},
+            priors=priors,
+            starting_words=self.init_words,
+            learn_after=quarter if self.learn_after == "auto" else int(self.learn_after),
+            n_settling=int(normalised) * quarter if self.n_settling == "auto" else int(self.n_settling),
+            n_flips=n_words if self.n_flips is None else int(self.n_flips),
+            n_sweeps=n_sweeps,
+            n_kept=min(int(self.n_kept), n_sweeps),
+        )
+        return partial(fit_blocked_gibbs, settings=settings)
+
+    def _check_priors(self) -> HyperparameterPriors:
+        return HyperparameterPriors(
+            alpha=check_prior(self.alpha_prior, "alpha_prior"),
+            word=check_prior(self.lam_prior, "lam_prior"),
+            background=check_prior(self.beta_prior, "beta_prior"),
+        )
+
+    def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
+        return Representation(matrix)
+
+    def _log_constants(self, matrix: Any) -> NDArray[np.float64]:
+        background_logs = expected_logs(self._background_parameters)
+        return np.asarray(matrix @ ((1.0 - self.word_relevance_) * background_logs))
+
+    def _by_size(self, assigned: Assigned) -> Assigned:
+        """Clusters by size, then all that hold no document as one column; labels are of clusters that hold some."""
+        known = assigned.posteriors[:, self._order]
+        empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._order)
+        new = assigned.posteriors[:, empty].sum(axis=1)
+        labels = np.where(assigned.labels < 0, -1, np.argmax(known, axis=1)).astype(np.int32)
+        return Assigned(labels, np.column_stack([known, new]), assigned.log_sums)
+
+    def _whole(self) -> Mixture:
+        """One cluster of all training documents, with the same words discriminative."""
+        documents = CountedDocuments(self._fitted_matrix)
+        theta = Hyperparameters(self.alpha_, self.omega_, self._word_prior, self.beta_)
+        with threads(self.n_jobs) as engine:
+            state = VariationalState(
+                documents, theta, np.ones((documents.n_documents, 1)), self.word_relevance_, False, engine
+            )
+            state.update_clusters()
+        return state.mixture
+
+    def _word_values(self) -> NDArray[np.float64]:
+        """Background words stand for no cluster."""
+        return np.where(self.discriminative_words_, self._word_means, 0.0)
+
+
+def check_word_parameters(value: Any, name: str, n_words: int) -> NDArray[np.float64]:
+    """A number for each word, from one for all or one for each."""
+    values = np.asarray(value, dtype=np.float64)
+    if values.ndim > 1 or (values.ndim == 1 and values.size != n_words):
+        raise ValueError(f"{name} must be a number or an array of {n_words} numbers, one a word")
+    values = np.broadcast_to(values, n_words).copy()
+    if not (values.min(initial=1.0) >= SMALLEST and values.max(initial=1.0) <= LARGEST):
+        raise ValueError(f"{name} must be between {SMALLEST:g} and {LARGEST:g}")
+    return values
+
+
+def check_learned(learn: Any, inference: str) -> frozenset[str]:
+    """The names of the hyperparameters to learn."""
+    if isinstance(learn, str):
+        names = LEARNED_BY_DEFAULT[inference] if learn == "auto" else (learn,)
+    else:
+        names = () if learn is None else tuple(learn)
+    for name in names:
+        if name not in LEARNED[inference]:
+            raise ValueError(
+                f'inference="{inference}" does not learn {name!r}; it learns {", ".join(LEARNED[inference])}'
+            )
+    return frozenset(names)

@@ -1,0 +1,186 @@
+"""Learning the parameters of priors: by maximising a bound (variational), or by drawing them (Gibbs).
+
+Maximised (DMAFP 5.3): eq. 32 to 34 say where E[log p(rows | Dirichlet)] has its maximum, of a symmetric Dirichlet
+distribution or of one with a parameter for each word. Drawn, and exact: the concentration of a Dirichlet process after
+Escobar and West (1995, 6); all others, given the counts that a symmetric Dirichlet distribution stands behind, by a
+step of slice sampling (Neal 2003) on the logarithm of the parameter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import digamma, gammaln
+
+SMALLEST, LARGEST = 1e-8, 1e8  # of a learned parameter
+NEWTON_STEPS = 10
+NEWTON_TOLERANCE = 1e-4
+SLICE_WIDTH = 1.0  # of the first interval, in log of the parameter
+SLICE_STEPS = 50  # at most so many widths to each side
+
+
+class GammaPrior(NamedTuple):
+    """Gamma(shape, rate) on a parameter."""
+
+    shape: float
+    rate: float
+
+    def log_density(self, value: float) -> float:
+        """Without its constant."""
+        return (self.shape - 1.0) * math.log(value) - self.rate * value
+
+
+FLAT = GammaPrior(1.0, 0.0)
+
+
+def check_prior(value: Any, name: str) -> GammaPrior:
+    """A Gamma prior from a user's (shape, rate)."""
+    numbers = np.asarray(value, dtype=np.float64).ravel()
+    if numbers.size != 2 or not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
+        raise ValueError(f"{name} must be (shape, rate) of a Gamma distribution, both above 0, not {value!r}")
+    return GammaPrior(float(numbers[0]), float(numbers[1]))
+
+
+def maximise_symmetric(size: int, n_rows: int, log_total: float, prior: GammaPrior = FLAT) -> float:
+    """The a at which Σ_rows E[log Dirichlet(row | a, …, a)] + log prior is largest (eq. 32; 33 and 34 in their sum).
+
+    log_total is Σ_rows Σ_k E[log row_k]. The derivative falls with a, so that there is one solution; it is kept within
+    SMALLEST … LARGEST.
+    """
+
+    def slope(log_a: float) -> float:
+        a = math.exp(log_a)
+        likelihood = n_rows * size * float(digamma(size * a) - digamma(a)) + log_total
+        return likelihood + (prior.shape - 1.0) / a - prior.rate
+
+    low, high = math.log(SMALLEST), math.log(LARGEST)
+    if slope(low) <= 0.0:
+        return SMALLEST
+    if slope(high) >= 0.0:
+        return LARGEST
+    return math.exp(brentq(slope, low, high, xtol=1e-12))
+
+
+def maximise_dirichlet(mean_logs: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A parameter a for each word that raises log Γ(Σa) − Σ log Γ(a) + Σ a mean_logs (eq. 33), by Newton's steps.
+
+    Minka's (2000) solution of Newton's equations, whose cost is that of the words. Where Newton does not raise it, his
+    fixed point does.
+    """
+
+    def value(a: NDArray[np.float64]) -> float:
+        return float(gammaln(a.sum()) - gammaln(a).sum() + a @ mean_logs)
+
+    if start.size == 1:  # a single word has all the probability, whatever a is
+        return start
+    a = start
+    for _ in range(NEWTON_STEPS):
+        gradient = digamma(a.sum()) - digamma(a) + mean_logs
+        diagonal = -trigamma(a)
+        shared = (gradient / diagonal).sum() / (1.0 / trigamma(a.sum()) + (1.0 / diagonal).sum())
+        new = a - (gradient - shared) / diagonal
+        new = np.clip(np.where(new > 0.0, new, 0.5 * a), SMALLEST, LARGEST)
+        change = float(np.max(np.abs(new - a) / a))
+        a = new
+        if change < NEWTON_TOLERANCE:
+            break
+    if value(a) >= value(start):
+        return a
+    return np.clip(inverse_digamma(digamma(start.sum()) + mean_logs), SMALLEST, LARGEST)
+
+
+def trigamma(x: Any) -> Any:
+    """ψ'(x) for x > 0: its series at x + 8, and eight steps of the recurrence. SciPy's costs ten times that."""
+    shifted = x + 8.0
+    s = 1.0 / (shifted * shifted)
+    series = s * (1.0 / 30.0 - s * (5.0 / 66.0 - s * (691.0 / 2730.0 - s * (7.0 / 6.0))))
+    series = s * (1.0 / 6.0 - s * (1.0 / 30.0 - s * (1.0 / 42.0 - series)))
+    total = 1.0 / shifted + 0.5 * s + series / shifted
+    for k in range(8):
+        total = total + 1.0 / (x + k) ** 2
+    return total
+
+
+def inverse_digamma(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x with ψ(x) = value, by five Newton steps from Minka's (2000) start."""
+    x = np.where(values >= -2.22, np.exp(values) + 0.5, -1.0 / (values - digamma(1.0)))
+    for _ in range(5):
+        x = x - (digamma(x) - values) / trigamma(x)
+    return np.asarray(x)
+
+
+class CountProfile(NamedTuple):
+    """Counts in rows of `size` cells, as far as a symmetric Dirichlet prior of their rows sees them."""
+
+    values: NDArray[np.float64]  # the distinct counts above 0
+    frequencies: NDArray[np.int64]  # how many cells hold each
+    totals: NDArray[np.float64]  # of each row that is not empty
+    size: int
+
+    @classmethod
+    def of(cls, counts: NDArray[Any], totals: NDArray[Any], size: int) -> Self:
+        """The profile of all counts, in any order, zeros or not, and of the sums of their rows."""
+        present = counts[counts > 0]
+        if present.dtype.kind in "iu" and present.size and present.max() < 10 * present.size:
+            histogram = np.bincount(present)  # without sorting
+            values = np.flatnonzero(histogram)
+            frequencies = histogram[values]
+        else:
+            values, frequencies = np.unique(present, return_counts=True)
+        return cls(values.astype(np.float64), frequencies, np.asarray(totals[totals > 0], np.float64), size)
+
+    def log_evidence(self, a: float) -> float:
+        """log of the probability of the rows as sequences, with a Dirichlet(a, …, a) for each row."""
+        cells = self.frequencies @ (gammaln(a + self.values) - gammaln(a))
+        rows = gammaln(self.size * a + self.totals) - gammaln(self.size * a)
+        return float(cells - rows.sum())
+
+    def draw(self, a: float, prior: GammaPrior, rng: np.random.Generator) -> float:
+        """Another a, by a slice step on log a under the prior; the posterior of a stays what it is."""
+
+        def log_posterior(log_a: float) -> float:
+            new = math.exp(log_a)
+            # + log_a: the density of log a
+            return self.log_evidence(new) + prior.log_density(new) + log_a
+
+        return math.exp(slice_step(log_posterior, math.log(a), rng))
+
+
+def slice_step(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:
+    """One step of slice sampling: stepping out by SLICE_WIDTH, then shrinking (Neal 2003, 4)."""
+    level = log_density(x) - rng.standard_exponential()
+    left = x - SLICE_WIDTH * rng.random()
+    right = left + SLICE_WIDTH
+    n_left = int(rng.integers(SLICE_STEPS))
+    for _ in range(n_left):
+        if log_density(left) <= level:
+            break
+        left -= SLICE_WIDTH
+    for _ in range(SLICE_STEPS - 1 - n_left):
+        if log_density(right) <= level:
+            break
+        right += SLICE_WIDTH
+    while True:
+        candidate = left + (right - left) * rng.random()
+        if log_density(candidate) > level:
+            return candidate
+        if candidate < x:
+            left = candidate
+        else:
+            right = candidate
+
+
+def draw_concentration(
+    concentration: float, n_clusters: int, n_documents: int, prior: GammaPrior, rng: np.random.Generator
+) -> float:
+    """Another concentration of a Dirichlet process given how many clusters there are (Escobar and West, eq. 13, 14)."""
+    log_helper = math.log(rng.beta(concentration + 1.0, n_documents))
+    rate = prior.rate - log_helper
+    odds = (prior.shape + n_clusters - 1.0) / (n_documents * rate)
+    shape = prior.shape + n_clusters - (1.0 if rng.random() * (1.0 + odds) >= odds else 0.0)
+    return float(rng.gamma(shape) / rate)

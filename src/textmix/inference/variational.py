@@ -1,0 +1,367 @@
+"""Mean-field variational inference for the mixture with feature partition (DMAFP 5.1), and without it (DMA).
+
+The posterior is approximated by independent distributions (eq. 15): a Dirichlet for the clusters' weights (σ), for each
+cluster's words (τ_i) and for the background (τ_0), a probability ω_j for each word to be discriminative, and
+probabilities φ_d of each document's clusters. One iteration is eq. 19 to 21, then 23, then 22: each maximises the bound
+(eq. 17, 18) given the others, so that it never falls; nor does it when hyperparameters are learned (eq. 31 to 34).
+
+    log p(documents) ≥ Σ_d log Σ_i exp(M_di) + Σ_j x_j (1 − ω_j) E[log η_0j]
+                       − KL(P) − KL(η_0) − Σ_i KL(η_i) − Σ_j KL(γ_j) + multinomial coefficients
+
+where KL is the divergence of each variational distribution from its prior, and M is that of eq. 24 without its −1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln, logit, xlogy
+
+from textmix.engines.threads import Threads
+from textmix.inference.em import Documents, Mixture, score, to_assignments
+from textmix.inference.hyperparameters import FLAT, GammaPrior, maximise_dirichlet, maximise_symmetric
+from textmix.inference.ordering import order_by_size
+from textmix.inference.progress import Progress
+from textmix.inference.run import Tick, run
+from textmix.inference.seeds import START, generator
+from textmix.inference.vectors import SparseVectors
+from textmix.kernels.variational import update_words
+from textmix.models.components import Components
+from textmix.models.feature_partition import Hyperparameters
+
+DOCUMENTS = 256  # scored at a time
+WORDS = 512  # updated at a time
+NEARLY_UNIFORM = 0.1  # how far from uniform the first posteriors are at most
+LEAST_OMEGA = 1e-10  # a learned ω is at least so far from 0 and from 1, which it could never leave
+
+
+class CountedDocuments:
+    """Documents, all of which have words, and what inference needs to know of them."""
+
+    def __init__(self, counts: scipy.sparse.csr_array) -> None:
+        self.counts = counts
+        self.vectors = SparseVectors(counts)
+        self.n_documents, self.n_words = counts.shape
+        self.word_totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+        lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+        data = counts.data.astype(np.float64)
+        self.log_coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(data + 1.0).sum())
+
+
+class VariationalState:
+    """The variational distributions, φ and ω_j foremost: all others follow from these two."""
+
+    def __init__(
+        self,
+        documents: CountedDocuments,
+        hyperparameters: Hyperparameters,
+        posteriors: NDArray[np.float64],
+        relevance: NDArray[np.float64],
+        partition: bool,
+        threads: Threads,
+    ) -> None:
+        self.documents = documents
+        self.hyperparameters = hyperparameters
+        self.posteriors = posteriors  # φ: documents × clusters
+        self.relevance = relevance  # ω_j
+        self.partition = partition  # False: ω_j stays as it is, and there is no background (DMA)
+        self.threads = threads
+        self.labels = np.argmax(posteriors, axis=1).astype(np.int32)
+        self.beta_prior: GammaPrior = FLAT  # its density is part of the bound
+
+    def update_clusters(self) -> None:
+        """Eq. 19 to 21, then eq. 23: the clusters and the background from φ and ω_j, then ω_j."""
+        theta, n_clusters = self.hyperparameters, self.posteriors.shape[1]
+        n_words, word_totals = self.documents.n_words, self.documents.word_totals
+        sums = self.documents.vectors.sum_posteriors(self.posteriors, np.float64, self.threads)
+        weight_parameters = theta.alpha / n_clusters + self.posteriors.sum(axis=0)
+        totals = theta.word_prior.sum() + self.relevance @ sums
+        background_parameters = theta.background_prior + (1.0 - self.relevance) * word_totals
+        log_weights = expected_logs(weight_parameters)
+        background_logs = expected_logs(background_parameters)
+        log_odds = logit(theta.omega) - word_totals * background_logs if self.partition else np.zeros(n_words)
+
+        relevance, log_sums, totals_digamma = self.relevance.copy(), np.empty(n_words), digamma(totals)
+
+        def update_block(first: int, last: int) -> tuple[float, NDArray[np.float64]]:
+            log_gammas, work = np.zeros(n_clusters), np.empty(6 * n_clusters)
+            expected = update_words(
+                sums,
+                totals_digamma,
+                theta.word_prior,
+                log_odds,
+                not self.partition,
+                relevance,
+                log_sums,
+                log_gammas,
+                work,
+                work.view(np.int64),
+                first,
+                last,
+            )
+            return expected, log_gammas
+
+        blocks = list(self.threads.map_blocks(update_block, n_words, WORDS))
+        expected = sum(block[0] for block in blocks)
+        log_normalisers = sum(block[1] for block in blocks) - gammaln(totals)  # log B(τ_i)
+        log_prior_normaliser = gammaln(theta.word_prior).sum() - gammaln(theta.word_prior.sum())
+        divergence = n_clusters * log_prior_normaliser - log_normalisers.sum() + expected
+        entropy = log_normalisers.sum() - expected - (theta.word_prior - 1.0) @ log_sums
+        weights_prior = np.full(n_clusters, theta.alpha / n_clusters)
+        divergence += dirichlet_divergence(weight_parameters, weights_prior, log_weights)
+        entropy += dirichlet_entropy(weight_parameters, log_weights)
+        shared = 0.0
+        if self.partition:
+            divergence += dirichlet_divergence(background_parameters, theta.background_prior, background_logs)
+            entropy += dirichlet_entropy(background_parameters, background_logs)
+            word_entropy = -float((xlogy(relevance, relevance) + xlogy(1.0 - relevance, 1.0 - relevance)).sum())
+            prior = xlogy(relevance, theta.omega).sum() + xlogy(1.0 - relevance, 1.0 - theta.omega).sum()
+            divergence -= word_entropy + prior
+            entropy += word_entropy
+            shared = float((word_totals * (1.0 - relevance)) @ background_logs)
+            shared += self.beta_prior.log_density(float(theta.background_prior.mean()))
+        components = Components(
+            weights=sums,
+            scales=np.ones(n_clusters),
+            offsets=np.zeros((1, n_clusters)),
+            log_prior=float(shared - divergence + self.documents.log_coefficients),
+        )
+        # Together, and last: Ctrl-C may come at any moment before.
+        self.relevance, self.mixture = relevance, Mixture(components, log_weights, 1.0)
+        self._entropy, self._log_sums = float(entropy), log_sums
+        self.weight_parameters = weight_parameters
+        self.background_parameters, self._background_logs = background_parameters, background_logs
+
+    def update_documents(self) -> int:
+        """Eq. 22, and the bound. Returns how many documents have another most probable cluster than before."""
+
+        def assign_block(first: int, last: int) -> tuple[float, int]:
+            scores = score(Documents(self.documents.vectors), self.mixture.components, first, last)
+            labels = np.empty(last - first, np.int32)
+            value = to_assignments(scores, self.mixture, labels, np.empty(last - first))
+            self.posteriors[first:last] = scores
+            n_moved = int(np.count_nonzero(labels != self.labels[first:last]))
+            self.labels[first:last] = labels
+            return value, n_moved
+
+        parts = list(self.threads.map_blocks(assign_block, self.labels.size, DOCUMENTS))
+        self.bound = sum(part[0] for part in parts) + self.mixture.components.log_prior
+        return sum(part[1] for part in parts)
+
+    def learn(self, learned: frozenset[str]) -> None:
+        """Eq. 31 to 34: the hyperparameters that raise the bound most, of those named."""
+        theta, n_clusters, n_words = self.hyperparameters, self.posteriors.shape[1], self.documents.n_words
+        if "alpha" in learned:
+            a = maximise_symmetric(n_clusters, 1, float(self.mixture.log_weights.sum()))
+            theta = theta._replace(alpha=n_clusters * a)
+        if "omega" in learned and self.partition:
+            omega = float(np.clip(self.relevance.mean(), LEAST_OMEGA, 1.0 - LEAST_OMEGA))
+            theta = theta._replace(omega=omega)
+        if "lambda_vector" in learned:
+            theta = theta._replace(word_prior=maximise_dirichlet(self._log_sums / n_clusters, theta.word_prior))
+        elif "lambda" in learned:
+            a = maximise_symmetric(n_words, n_clusters, float(self._log_sums.sum()))
+            theta = theta._replace(word_prior=np.full(n_words, a))
+        if "beta_vector" in learned:
+            theta = theta._replace(background_prior=self.background_parameters)  # solves eq. 34
+        elif "beta" in learned:
+            a = maximise_symmetric(n_words, 1, float(self._background_logs.sum()), self.beta_prior)
+            theta = theta._replace(background_prior=np.full(n_words, a))
+        self.hyperparameters = theta
+
+    def expected_log_joint(self) -> float:
+        """E_q[log f(everything)]: the bound without the entropy of q."""
+        return self.bound - self._entropy + float(xlogy(self.posteriors, self.posteriors).sum())
+
+
+@dataclass(frozen=True)
+class VariationalSettings:
+    """How to start and how long to go on."""
+
+    n_clusters: int
+    partition: bool
+    learned: frozenset[str]
+    learn_after: int  # iterations
+    beta_prior: GammaPrior
+    choice: str  # "expected" or "bound": what starts are compared by
+    max_iter: int
+    tol: float
+
+
+@dataclass(frozen=True)
+class FittedFeaturePartition:
+    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
+
+    labels: NDArray[np.int32]
+    order: NDArray[np.int64]  # the mixture's clusters that hold documents, by falling size
+    mixture: Mixture
+    word_prior: NDArray[np.float64]  # λ as the mixture has it: in the normalised form, times the relevance
+    word_means: NDArray[np.float64]  # E[η_i] of the clusters that hold documents, in that order: clusters × words
+    relevance: NDArray[np.float64]
+    background_parameters: NDArray[np.float64]  # τ_0
+    cluster_weights: NDArray[np.float64]  # E[P_i] of the clusters that hold documents
+    hyperparameters: Hyperparameters
+    objective: float  # the bound, or the mean log joint of the samples kept
+    merit: float  # what starts are compared by
+    trace: dict[str, NDArray[np.float64]]
+    n_iterations: int
+    converged: bool
+    interrupted: bool
+
+
+def fit_variational(
+    documents: CountedDocuments,
+    start: NDArray[np.int32] | str,
+    hyperparameters: Hyperparameters,
+    settings: VariationalSettings,
+    seed: int,
+    restart: int,
+    threads: Threads,
+    progress: Progress,
+    name: str,
+) -> FittedFeaturePartition:
+    """Iterate from one start until the bound changes by less than tol of itself."""
+    rng = generator(seed, START, restart)
+    posteriors = starting_posteriors(documents.n_documents, settings.n_clusters, start, rng)
+    state = VariationalState(
+        documents, hyperparameters, posteriors, np.ones(documents.n_words), settings.partition, threads
+    )
+    if "beta" in settings.learned:
+        state.beta_prior = settings.beta_prior
+    bounds: list[float] = []
+    first_learned = settings.learn_after if settings.learned else settings.max_iter
+
+    def barely_changes() -> bool:
+        return len(bounds) > 1 and abs(bounds[-1] - bounds[-2]) < settings.tol * abs(bounds[-1])
+
+    def move(iteration: int, tick: Tick) -> Mapping[str, float]:
+        nonlocal first_learned
+        if settings.learned and iteration > 0:
+            if barely_changes():
+                first_learned = min(first_learned, iteration)
+            if iteration >= first_learned:
+                state.learn(settings.learned)
+        state.update_clusters()
+        n_moved = state.update_documents()
+        bounds.append(state.bound)
+        tick(documents.n_documents)
+        return {"bound": state.bound, **describe(state), "n_moved": n_moved}
+
+    outcome = run(
+        [move],
+        n_sweeps=settings.max_iter,
+        n_documents=documents.n_documents,
+        settled=lambda trace: barely_changes() and (not settings.learned or len(bounds) > first_learned + 1),
+        progress=progress,
+        name=name,
+        columns=TRACE,
+    )
+    if outcome.interrupted:  # perhaps between two states
+        state.update_clusters()
+        state.update_documents()
+    return finish(
+        state,
+        state.hyperparameters,
+        state.bound,
+        state.expected_log_joint() if settings.choice == "expected" else state.bound,
+        outcome.trace.arrays(),
+        outcome.n_sweeps,
+        outcome.stopped_by_itself,
+        outcome.interrupted,
+    )
+
+
+TRACE = ("bound", "n_clusters", "n_discriminative", "alpha", "omega", "lambda", "beta", "n_moved", "seconds")
+THRESHOLD = 0.5  # a word more probably discriminative than not, for the trace
+
+
+def describe(state: VariationalState) -> dict[str, float]:
+    """What the trace takes down of a state."""
+    theta = state.hyperparameters
+    return {
+        "n_clusters": int(np.unique(state.labels).size),
+        "n_discriminative": int(np.count_nonzero(state.relevance > THRESHOLD)),
+        "alpha": theta.alpha,
+        "omega": theta.omega,
+        "lambda": float(theta.word_prior.mean()),
+        "beta": float(theta.background_prior.mean()),
+    }
+
+
+def finish(
+    state: VariationalState,
+    hyperparameters: Hyperparameters,
+    objective: float,
+    merit: float,
+    trace: dict[str, NDArray[np.float64]],
+    n_iterations: int,
+    converged: bool,
+    interrupted: bool,
+) -> FittedFeaturePartition:
+    """A state as a result, with the hyperparameters that led to it."""
+    labels = order_by_size(state.labels)
+    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
+    order[labels] = state.labels
+    components = state.mixture.components
+    # A copy: sums are formed in memory that the next start uses again.
+    mixture = state.mixture._replace(components=components._replace(weights=components.weights.copy()))
+    sums = state.documents.vectors.sum_posteriors(state.posteriors, np.float64, state.threads)[:, order]
+    word_means = state.hyperparameters.word_prior + state.relevance * sums.T
+    return FittedFeaturePartition(
+        labels=labels,
+        order=order,
+        mixture=mixture,
+        word_prior=state.hyperparameters.word_prior,
+        word_means=word_means / word_means.sum(axis=1, keepdims=True),
+        relevance=state.relevance,
+        background_parameters=state.background_parameters,
+        cluster_weights=state.weight_parameters[order] / state.weight_parameters.sum(),
+        hyperparameters=hyperparameters,
+        objective=objective,
+        merit=merit,
+        trace=trace,
+        n_iterations=n_iterations,
+        converged=converged,
+        interrupted=interrupted,
+    )
+
+
+def starting_posteriors(
+    n_documents: int, n_clusters: int, start: NDArray[np.int32] | str, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """φ to start from: nearly uniform, random as in the paper, or given labels."""
+    if not isinstance(start, str):
+        posteriors = np.zeros((n_documents, n_clusters))
+        posteriors[np.arange(n_documents), start] = 1.0
+        return posteriors
+    posteriors = rng.random((n_documents, n_clusters))
+    if start == "nearly_uniform":
+        posteriors = 1.0 + NEARLY_UNIFORM * posteriors
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    return posteriors
+
+
+def expected_logs(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E[log p_k] of a Dirichlet distribution: ψ(a_k) − ψ(Σa)."""
+    return np.asarray(digamma(parameters) - digamma(parameters.sum()))
+
+
+def dirichlet_divergence(
+    parameters: NDArray[np.float64], prior: NDArray[np.float64], logs: NDArray[np.float64]
+) -> float:
+    """KL(Dirichlet(parameters) ‖ Dirichlet(prior)); logs: the expected logs of the first."""
+    return float(log_beta(prior) - log_beta(parameters) + (parameters - prior) @ logs)
+
+
+def dirichlet_entropy(parameters: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+    """The differential entropy of a Dirichlet distribution; logs: its expected logs."""
+    return float(log_beta(parameters) - (parameters - 1.0) @ logs)
+
+
+def log_beta(parameters: NDArray[np.float64]) -> float:
+    """log of the normaliser of a Dirichlet distribution."""
+    return float(gammaln(parameters).sum() - gammaln(parameters.sum()))
