@@ -50,6 +50,14 @@ def make_partitioned(
     from one that all share; distributions are uniform random numbers, normalised. Documents come cluster by cluster,
     clusters as equal in size as can be.
     """
+    for name, value, least in (
+        ("n_documents", n_documents, 0),
+        ("n_clusters", n_clusters, 1),
+        ("discriminative_length", discriminative_length, 0),
+        ("background_length", background_length, 0),
+    ):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, not {value}")
     if not 0 < n_discriminative <= n_words:
         raise ValueError(f"n_discriminative must be 1 to n_words={n_words}, not {n_discriminative}")
     if n_discriminative == n_words and background_length > 0:
@@ -58,10 +66,11 @@ def make_partitioned(
     clusters = _distributions(rng, n_clusters, n_discriminative)
     background = _distributions(rng, 1, n_words - n_discriminative)[0]
     labels = np.sort(np.arange(n_documents) % n_clusters)
-    own = rng.multinomial(discriminative_length, clusters[labels])
-    shared = rng.multinomial(background_length, background, size=n_documents)
-    counts = scipy.sparse.csr_array(np.hstack([own, shared]))
-    return PartitionedDocuments(counts, labels, np.arange(n_words) < n_discriminative)
+    counts = np.zeros((n_documents, n_words), np.int64)
+    counts[:, :n_discriminative] = rng.multinomial(discriminative_length, clusters[labels])
+    if n_discriminative < n_words:
+        counts[:, n_discriminative:] = rng.multinomial(background_length, background, size=n_documents)
+    return PartitionedDocuments(scipy.sparse.csr_array(counts), labels, np.arange(n_words) < n_discriminative)
 
 
 def _distributions(rng: np.random.Generator, n: int, size: int) -> NDArray[np.float64]:

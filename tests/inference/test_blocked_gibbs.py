@@ -101,6 +101,27 @@ def test_a_flip_is_the_ratio_of_joints(seed, chosen, normalised):
         assert change == pytest.approx(state.log_joint() - before, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_that_become_empty_leave_no_rest_of_fractional_counts(seed):
+    """With all words in, or none, the sums over the other group are exactly nothing, not what rounding left."""
+    rng = np.random.default_rng(seed)
+    counts, theta = random_problem(seed, 10, 4)
+    counts = counts * rng.uniform(0.5, 1.5, 4)
+    state = make_state(counts, theta, make_settings(normalised=True), seed, np.ones(4, bool))
+    totals, sums = state.sums_of_words()
+    for word in (*range(4), *range(4), *range(4)):
+        sign = -1.0 if state.chosen[word] else 1.0
+        row, total = state.counts[word], state.documents.word_totals[word]
+        prior, shared_prior = theta.word_prior[word], theta.background_prior[word]
+        before = state.log_joint()
+        change = kernels.log_ratio_of_flip(row, total, totals, sums, 4, prior, shared_prior, True, sign)
+        # a flip that is sure to be accepted, through the kernel that keeps the sums
+        arguments = (state.counts, state.documents.word_totals, theta.word_prior, theta.background_prior, 0.0, True)
+        assert kernels.flip_words(np.array([word]), np.array([-1e300]), *arguments, state.chosen, totals, sums) == 1
+        ratio = state.log_joint() - before - sign * logit(theta.omega)
+        assert change == pytest.approx(ratio, rel=1e-9, abs=1e-9)
+
+
 def flip_arguments(seed: int, normalised: bool):
     counts, theta = random_problem(seed, 30, 12)
     state = make_state(counts, theta, make_settings(normalised=normalised), seed)

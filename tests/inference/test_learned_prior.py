@@ -46,6 +46,12 @@ def test_slice_steps_leave_a_distribution_as_it_is():
     assert stats.kstest(draws[::10], truth.cdf).pvalue > 1e-3
 
 
+def test_a_slice_step_ends_where_rounding_swallows_the_slice():
+    rng = np.random.default_rng(0)
+    assert slice_step(lambda v: 1e300 - abs(v) * 1e280, 0.25, rng) == pytest.approx(0.25, abs=1.0)
+    assert slice_step(lambda v: math.nan, 0.25, rng) == 0.25
+
+
 @pytest.mark.parametrize(("n_clusters", "n_documents"), [(1, 1), (3, 20), (40, 60)])
 def test_the_concentration_is_drawn_from_its_posterior(n_clusters, n_documents):
     def log_posterior(a: float) -> float:

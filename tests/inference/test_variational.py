@@ -161,13 +161,20 @@ LEARNABLE = ("alpha", "omega", "lambda", "lambda_vector", "beta", "beta_vector")
     n_documents=st.integers(1, 12),
     n_words=st.integers(1, 9),
     learned=st.frozensets(st.sampled_from(LEARNABLE)),
+    scale=st.sampled_from((1.0, 0.37, 1e6)),
 )
-def test_the_bound_never_falls(seed, partition, n_clusters, n_documents, n_words, learned):
-    _, state = random_state(seed, partition, n_clusters, n_documents=n_documents, n_words=n_words)
-    if "beta" in learned and "beta_vector" not in learned:
+def test_the_bound_never_falls(seed, partition, n_clusters, n_documents, n_words, learned, scale):
+    counts, state = random_state(seed, partition, n_clusters, n_documents=n_documents, n_words=n_words)
+    state.documents = CountedDocuments(scipy.sparse.csr_array(scale * counts))
+    theta = state.hyperparameters
+    for name in {"lambda", "beta"} & learned:
+        learned -= {f"{name}_vector"}
+    if "lambda" in learned:
+        theta = theta._replace(word_prior=np.full(n_words, theta.word_prior[0]))
+    if "beta" in learned:
+        theta = theta._replace(background_prior=np.full(n_words, theta.background_prior[0]))
         state.beta_prior = GammaPrior(1.0, 1.0)
-        theta = state.hyperparameters  # the prior is that of a β common to all words
-        state.hyperparameters = theta._replace(background_prior=np.full(n_words, theta.background_prior[0]))
+    state.hyperparameters = theta
     bounds = []
     for iteration in range(12):
         if iteration > 2:

@@ -86,13 +86,16 @@ def sum_by_cluster(matrix: Any, labels: NDArray[np.int32], n_clusters: int) -> s
     return sums
 
 
-def check_labels(labels: Any, used: NDArray[np.bool_], n_clusters: int) -> NDArray[np.int32]:
-    """Labels to start from: 0 … n_clusters − 1 for the documents in use, anything for others."""
+def check_labels(labels: Any, used: NDArray[np.bool_], n_clusters: int, name: str = "n_clusters") -> NDArray[np.int32]:
+    """Labels to start from: 0 … n_clusters − 1 for the documents in use, anything for others.
+
+    `name` is that of the parameter n_clusters.
+    """
     given: NDArray[Any] = np.asarray(labels)
     if given.shape != used.shape:
         raise ValueError(f"init has shape {given.shape}, there are {used.size} documents")
     if not np.issubdtype(given.dtype, np.integer):
         raise ValueError(f"init must hold whole numbers, not {given.dtype}")
     if not ((given >= 0) & (given < n_clusters))[used].all():
-        raise ValueError(f"init must hold labels from 0 to n_clusters − 1 = {n_clusters - 1}")
+        raise ValueError(f"init must hold labels from 0 to {name} − 1 = {n_clusters - 1}")
     return given.astype(np.int32)

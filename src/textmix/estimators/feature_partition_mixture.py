@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_labels
+from textmix.estimators.feature_partition_settings import (
+    DEFAULTS,
+    LEARN_AFTER,
+    Defaults,
+    check_alpha,
+    check_learned,
+    check_word_parameters,
+)
 from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
 from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
 from textmix.inference.em import Assigned, Mixture
-from textmix.inference.hyperparameters import LARGEST, SMALLEST, check_prior
+from textmix.inference.hyperparameters import check_prior
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.inference.variational import (
@@ -30,33 +38,6 @@ from textmix.inference.variational import (
     fit_variational,
 )
 from textmix.models.feature_partition import Hyperparameters
-
-LEARNED = {
-    "variational": ("alpha", "omega", "lambda", "lambda_vector", "beta", "beta_vector"),
-    "gibbs": ("alpha", "omega", "lambda", "beta"),
-}
-LEARNED_BY_DEFAULT = {
-    "variational": ("alpha", "omega", "lambda_vector"),
-    "gibbs": ("alpha", "omega", "lambda", "beta"),
-}
-LEARN_AFTER = 5  # iterations
-
-
-class Defaults(NamedTuple):
-    """What is taken where a setting is "auto"."""
-
-    alpha: float
-    omega: float
-    lam: float
-    beta: float
-    n_init: int
-
-
-DEFAULTS = {
-    ("variational", "paper"): Defaults(alpha=5.0, omega=0.01, lam=3.0, beta=0.5, n_init=10),  # 6.3.2
-    ("gibbs", "paper"): Defaults(alpha=1.0, omega=0.01, lam=0.02, beta=4.0, n_init=1),  # 6.2.2
-    ("gibbs", "normalised"): Defaults(alpha=1.0, omega=0.1, lam=1.0, beta=1.0, n_init=5),
-}
 
 
 class FeaturePartitionMixture(ScoredMixture):
@@ -95,8 +76,8 @@ class FeaturePartitionMixture(ScoredMixture):
         that β grows at every step and never settles). For "gibbs" they are drawn. "auto" is alpha, omega and
         lambda_vector, or all four. None: all are held.
     learn_after : int or "auto", default="auto"
-        Iterations or sweeps before learning begins; auto: 5, or a quarter of all sweeps. Learned while every word is
-        still discriminative, ω would become 1 and never leave it.
+        Iterations or sweeps before learning begins (earlier if the bound barely changes any more); auto: 5, or a
+        quarter of all sweeps. Learned while every word is still discriminative, ω would become 1 and never leave it.
     alpha_prior, lam_prior, beta_prior : (shape, rate), default=(1, 0.01), (1, 1) and (1, 1)
         Gamma priors for what is drawn, and for "beta".
     threshold : float, default=0.7
@@ -108,7 +89,8 @@ class FeaturePartitionMixture(ScoredMixture):
     init_words : {"all", "one"}, default="all"
         Which words are discriminative where Gibbs sampling starts: all, or one at random (the paper's).
     n_init : int or "auto", default="auto"
-        Number of starts, of which the best is kept; auto: 10, for Gibbs 1 or, normalised, 5.
+        Number of starts, of which the best is kept; auto: 10, for Gibbs 1 or, normalised, 5. 1 where a variational
+        run starts from given labels.
     choice : {"expected", "bound"}, default="expected"
         The best is that of the largest E_q[log f] (5.1) or of the largest bound; for Gibbs, that of the largest mean
         log joint in either case.
@@ -143,7 +125,8 @@ class FeaturePartitionMixture(ScoredMixture):
     probabilities_, outliers_, outlier_scores_
         See their own descriptions; computed on request.
     trace_ : dict of arrays, one entry an iteration
-        bound or log_joint; n_clusters, n_discriminative, n_moved, alpha, omega, lambda, beta (means), seconds.
+        bound or log_joint; n_clusters, n_discriminative, n_moved, n_flipped (Gibbs), alpha, omega, lambda, beta
+        (means), seconds.
     n_iter_, converged_, objective_
         Iterations done; whether they ended by tol (Gibbs: all were done); the bound, or the mean log joint of the
         samples kept.
@@ -253,16 +236,21 @@ class FeaturePartitionMixture(ScoredMixture):
             raise ValueError("no document of X has a word")
         chosen = self._settings_chosen()
         hyperparameters = Hyperparameters(
-            float(chosen.alpha),
+            check_alpha(chosen.alpha),
             float(chosen.omega),
             check_word_parameters(chosen.lam, "lam", n_words),
             check_word_parameters(chosen.beta, "beta", n_words),
         )
-        start = self.init if isinstance(self.init, str) else check_labels(self.init, used, self.max_clusters)[used]
+        start: NDArray[np.int32] | str = "random"
+        if not isinstance(self.init, str):
+            start = check_labels(self.init, used, int(self.max_clusters), "max_clusters")[used]
+        elif self.inference == "variational":
+            start = self.init
         documents = CountedDocuments(matrix if used.all() else matrix[used])
-        fit_once = self._make_fit(n_words)
+        fit_once = self._make_fit(n_words, hyperparameters)
         seed, progress = seed_from(self.random_state), Progress(self.progress)
-        n_init = int(chosen.n_init)
+        repeats = self.inference == "variational" and not isinstance(self.init, str)
+        n_init = 1 if repeats else int(chosen.n_init)  # from given labels every variational run is the same
         best: FittedFeaturePartition | None = None
         with threads(self.n_jobs) as engine:
             for restart in range(n_init):
@@ -285,7 +273,7 @@ class FeaturePartitionMixture(ScoredMixture):
         self._keep(matrix, used, best.labels, best.mixture, best.order)
         self.word_relevance_ = best.relevance
         self.discriminative_words_ = best.relevance > self.threshold
-        self._word_prior = best.word_prior
+        self._word_prior, self._likelihood = best.word_prior, self.likelihood
         self._word_means, self._background_parameters = best.word_means, best.background_parameters
         self.background_distribution_ = best.background_parameters / best.background_parameters.sum()
         self.alpha_, self.omega_ = best.hyperparameters.alpha, best.hyperparameters.omega
@@ -308,9 +296,11 @@ class FeaturePartitionMixture(ScoredMixture):
             **{name: value for name, value in given.items() if not isinstance(value, str)}
         )
 
-    def _make_fit(self, n_words: int) -> Callable[..., FittedFeaturePartition]:
+    def _make_fit(self, n_words: int, start: Hyperparameters) -> Callable[..., FittedFeaturePartition]:
         """What is called with the documents and a start."""
-        learned = check_learned(self.learn, self.inference)
+        learned = check_learned(self.learn, self.inference, start)
+        if not self.partition:
+            learned -= {"omega", "beta", "beta_vector"}
         n_clusters, priors = int(self.max_clusters), self._check_priors()
         settings: Any
         if self.inference == "variational":
@@ -331,7 +321,7 @@ class FeaturePartitionMixture(ScoredMixture):
             n_clusters=n_clusters,
             partition=bool(self.partition),
             normalised=normalised,
-            learned=learned if self.partition else learned - {"omega", "beta"},
+            learned=learned,
             priors=priors,
             starting_words=self.init_words,
             learn_after=quarter if self.learn_after == "auto" else int(self.learn_after),
@@ -353,16 +343,52 @@ class FeaturePartitionMixture(ScoredMixture):
         return Representation(matrix)
 
     def _log_constants(self, matrix: Any) -> NDArray[np.float64]:
-        background_logs = expected_logs(self._background_parameters)
-        return np.asarray(matrix @ ((1.0 - self.word_relevance_) * background_logs))
+        relevance, background_logs = self.word_relevance_, expected_logs(self._background_parameters)
+        logs = (1.0 - relevance) * background_logs
+        if self._likelihood == "normalised":
+            word_totals = CountedDocuments(self._fitted_matrix).word_totals
+            shares = expected_logs(1.0 + np.array([relevance @ word_totals, (1.0 - relevance) @ word_totals]))
+            logs = logs + relevance * shares[0] + (1.0 - relevance) * shares[1]
+        return np.asarray(matrix @ logs)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The most probable cluster of each new document, −1 for one without words.
+
+        Whether a new cluster would be more probable than any of these is in the last column of `predict_proba`. Labels
+        of Gibbs sampling, each the most frequent one of its document, need not all be what is predicted.
+        """
+        check_is_fitted(self)
+        components, order = self._mixture.components, self._order
+        known = components._replace(
+            weights=np.ascontiguousarray(components.weights[:, order]),
+            scales=components.scales[order],
+            offsets=components.offsets[:, order],
+        )
+        mixture = self._mixture._replace(components=known, log_weights=self._mixture.log_weights[order])
+        return self._assign(self._check(X, reset=False), mixture).labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each cluster and, in the last column, of a new one; NaN for documents without words.
+
+        A new one is any of the max_clusters clusters that hold no training document.
+        """
+        return super().predict_proba(X)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """log of Σ_i exp E[log f(x | cluster i)] under the fitted distributions, at most log f(x); without words 0.
+
+        As a sequence of words, without the multinomial coefficient. Eq. 10 is not a probability distribution, so that
+        the numbers compare documents and fits of it with each other, not with those of other models; those of DMA and
+        of the normalised form do.
+        """
+        return super().score_samples(X)
 
     def _by_size(self, assigned: Assigned) -> Assigned:
-        """Clusters by size, then all that hold no document as one column; labels are of clusters that hold some."""
+        """Clusters by size, then all that hold no document as one column; labels are for `predict` alone."""
         known = assigned.posteriors[:, self._order]
         empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._order)
         new = assigned.posteriors[:, empty].sum(axis=1)
-        labels = np.where(assigned.labels < 0, -1, np.argmax(known, axis=1)).astype(np.int32)
-        return Assigned(labels, np.column_stack([known, new]), assigned.log_sums)
+        return assigned._replace(posteriors=np.column_stack([known, new]))
 
     def _whole(self) -> Mixture:
         """One cluster of all training documents, with the same words discriminative."""
@@ -378,28 +404,3 @@ class FeaturePartitionMixture(ScoredMixture):
     def _word_values(self) -> NDArray[np.float64]:
         """Background words stand for no cluster."""
         return np.where(self.discriminative_words_, self._word_means, 0.0)
-
-
-def check_word_parameters(value: Any, name: str, n_words: int) -> NDArray[np.float64]:
-    """A number for each word, from one for all or one for each."""
-    values = np.asarray(value, dtype=np.float64)
-    if values.ndim > 1 or (values.ndim == 1 and values.size != n_words):
-        raise ValueError(f"{name} must be a number or an array of {n_words} numbers, one a word")
-    values = np.broadcast_to(values, n_words).copy()
-    if not (values.min(initial=1.0) >= SMALLEST and values.max(initial=1.0) <= LARGEST):
-        raise ValueError(f"{name} must be between {SMALLEST:g} and {LARGEST:g}")
-    return values
-
-
-def check_learned(learn: Any, inference: str) -> frozenset[str]:
-    """The names of the hyperparameters to learn."""
-    if isinstance(learn, str):
-        names = LEARNED_BY_DEFAULT[inference] if learn == "auto" else (learn,)
-    else:
-        names = () if learn is None else tuple(learn)
-    for name in names:
-        if name not in LEARNED[inference]:
-            raise ValueError(
-                f'inference="{inference}" does not learn {name!r}; it learns {", ".join(LEARNED[inference])}'
-            )
-    return frozenset(names)

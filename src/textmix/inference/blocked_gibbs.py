@@ -124,7 +124,7 @@ class BlockedGibbsState:
         sums[OWN] = (theta.word_prior[self.chosen] if normalised else theta.word_prior).sum()
         sums[SHARED] = (theta.background_prior[~self.chosen] if normalised else theta.background_prior).sum()
         sums[INSIDE], sums[N_CHOSEN] = totals.sum(), np.count_nonzero(self.chosen)
-        sums[OUTSIDE] = self.documents.word_totals.sum() - sums[INSIDE]
+        sums[OUTSIDE] = self.documents.word_totals[~self.chosen].sum()
         return totals, sums
 
     def draw_labels(self, rng: np.random.Generator) -> int:
@@ -185,7 +185,7 @@ class BlockedGibbsState:
         self.hyperparameters = theta
 
     def log_joint(self) -> float:
-        """log f(words | labels, γ) p(labels) p(γ): eq. 11 with its priors."""
+        """log f(words | labels, γ) p(labels) p(γ), eq. 11 with its priors, and those of what is learned."""
         theta = self.hyperparameters
         total = self.documents.log_coefficients
         total += log_evidence(self.counts, self.documents.word_totals, self.chosen, theta, self.settings.normalised)
@@ -194,7 +194,13 @@ class BlockedGibbsState:
         if self.settings.partition:
             n_inside = np.count_nonzero(self.chosen)
             total += float(xlogy(n_inside, theta.omega) + xlogy(self.chosen.size - n_inside, 1.0 - theta.omega))
-        return total
+        priors = self.settings.priors
+        drawn = {
+            "alpha": (priors.alpha, theta.alpha),
+            "lambda": (priors.word, float(theta.word_prior[0])),
+            "beta": (priors.background, float(theta.background_prior[0])),
+        }
+        return total + sum(drawn[name][0].log_density(drawn[name][1]) for name in self.settings.learned & set(drawn))
 
 
 def log_gamma_variates(shapes: NDArray[np.floating[Any]], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -224,7 +230,7 @@ def fit_blocked_gibbs(
         chosen[rng.integers(n_words)] = True
     state = BlockedGibbsState(documents, hyperparameters, labels, chosen, settings, threads)
     label_frequencies = np.zeros((n_documents, n_clusters), np.int32)
-    word_frequencies, log_joints = np.zeros(n_words), []
+    word_frequencies, log_joints = np.zeros(n_words), list[float]()
 
     def move(sweep: int, tick: Tick) -> Mapping[str, float]:
         rng = generator(seed, sweep, restart)
@@ -262,11 +268,13 @@ def fit_blocked_gibbs(
         columns=TRACE,
     )
     if log_joints:
-        labels, relevance = np.argmax(label_frequencies, axis=1).astype(np.int32), word_frequencies / len(log_joints)
+        labels = np.argmax(label_frequencies, axis=1).astype(np.int32)
+        relevance = np.minimum(word_frequencies / len(log_joints), 1.0)  # above 1 if interrupted at the wrong moment
+        objective = float(np.mean(log_joints))
     else:
-        labels, relevance = state.labels, state.chosen.astype(np.float64)
+        state.count()  # interrupted, perhaps between labels and counts
+        labels, relevance, objective = state.labels, state.chosen.astype(np.float64), state.log_joint()
     summary = summarise(state, labels, relevance)
-    objective = float(np.mean(log_joints)) if log_joints else state.log_joint()
     return finish(
         summary,
         state.hyperparameters,

@@ -18,10 +18,12 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
 SMALLEST, LARGEST = 1e-8, 1e8  # of a learned parameter
+LOG_SMALLEST, LOG_LARGEST = math.log(SMALLEST), math.log(LARGEST)
 NEWTON_STEPS = 10
 NEWTON_TOLERANCE = 1e-4
 SLICE_WIDTH = 1.0  # of the first interval, in log of the parameter
 SLICE_STEPS = 50  # at most so many widths to each side
+NARROWEST_SLICE = 1e-12
 
 
 class GammaPrior(NamedTuple):
@@ -40,7 +42,10 @@ FLAT = GammaPrior(1.0, 0.0)
 
 def check_prior(value: Any, name: str) -> GammaPrior:
     """A Gamma prior from a user's (shape, rate)."""
-    numbers = np.asarray(value, dtype=np.float64).ravel()
+    try:
+        numbers = np.asarray(value, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
     if numbers.size != 2 or not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
         raise ValueError(f"{name} must be (shape, rate) of a Gamma distribution, both above 0, not {value!r}")
     return GammaPrior(float(numbers[0]), float(numbers[1]))
@@ -49,8 +54,8 @@ def check_prior(value: Any, name: str) -> GammaPrior:
 def maximise_symmetric(size: int, n_rows: int, log_total: float, prior: GammaPrior = FLAT) -> float:
     """The a at which Σ_rows E[log Dirichlet(row | a, …, a)] + log prior is largest (eq. 32; 33 and 34 in their sum).
 
-    log_total is Σ_rows Σ_k E[log row_k]. The derivative falls with a, so that there is one solution; it is kept within
-    SMALLEST … LARGEST.
+    log_total is Σ_rows Σ_k E[log row_k]. The derivative falls with a (with a prior: of a shape from 1 on), so that
+    there is one solution; it is kept within SMALLEST … LARGEST.
     """
 
     def slope(log_a: float) -> float:
@@ -58,12 +63,11 @@ def maximise_symmetric(size: int, n_rows: int, log_total: float, prior: GammaPri
         likelihood = n_rows * size * float(digamma(size * a) - digamma(a)) + log_total
         return likelihood + (prior.shape - 1.0) / a - prior.rate
 
-    low, high = math.log(SMALLEST), math.log(LARGEST)
-    if slope(low) <= 0.0:
+    if slope(LOG_SMALLEST) <= 0.0:
         return SMALLEST
-    if slope(high) >= 0.0:
+    if slope(LOG_LARGEST) >= 0.0:
         return LARGEST
-    return math.exp(brentq(slope, low, high, xtol=1e-12))
+    return math.exp(brentq(slope, LOG_SMALLEST, LOG_LARGEST, xtol=1e-12))
 
 
 def maximise_dirichlet(mean_logs: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -141,18 +145,24 @@ class CountProfile(NamedTuple):
         return float(cells - rows.sum())
 
     def draw(self, a: float, prior: GammaPrior, rng: np.random.Generator) -> float:
-        """Another a, by a slice step on log a under the prior; the posterior of a stays what it is."""
+        """Another a, by a slice step on log a under the prior, which is cut off at SMALLEST and LARGEST."""
 
         def log_posterior(log_a: float) -> float:
+            if not LOG_SMALLEST <= log_a <= LOG_LARGEST:
+                return -math.inf
             new = math.exp(log_a)
             # + log_a: the density of log a
             return self.log_evidence(new) + prior.log_density(new) + log_a
 
-        return math.exp(slice_step(log_posterior, math.log(a), rng))
+        start = min(max(math.log(a), LOG_SMALLEST), LOG_LARGEST)
+        return math.exp(slice_step(log_posterior, start, rng))
 
 
 def slice_step(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:
-    """One step of slice sampling: stepping out by SLICE_WIDTH, then shrinking (Neal 2003, 4)."""
+    """One step of slice sampling: stepping out by SLICE_WIDTH, then shrinking (Neal 2003, 4).
+
+    Where the density is so large that rounding swallows the slice, x stays.
+    """
     level = log_density(x) - rng.standard_exponential()
     left = x - SLICE_WIDTH * rng.random()
     right = left + SLICE_WIDTH
@@ -167,8 +177,10 @@ def slice_step(log_density: Callable[[float], float], x: float, rng: np.random.G
         right += SLICE_WIDTH
     while True:
         candidate = left + (right - left) * rng.random()
-        if log_density(candidate) > level:
+        if log_density(candidate) >= level:
             return candidate
+        if right - left < NARROWEST_SLICE:
+            return x
         if candidate < x:
             left = candidate
         else:

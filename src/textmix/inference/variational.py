@@ -3,7 +3,8 @@
 The posterior is approximated by independent distributions (eq. 15): a Dirichlet for the clusters' weights (σ), for each
 cluster's words (τ_i) and for the background (τ_0), a probability ω_j for each word to be discriminative, and
 probabilities φ_d of each document's clusters. One iteration is eq. 19 to 21, then 23, then 22: each maximises the bound
-(eq. 17, 18) given the others, so that it never falls; nor does it when hyperparameters are learned (eq. 31 to 34).
+(eq. 17, 18) given the others, so that it never falls; nor does it when hyperparameters are learned (eq. 31 to 34),
+where the log prior of β is part of it if β is learned under one.
 
     log p(documents) ≥ Σ_d log Σ_i exp(M_di) + Σ_j x_j (1 − ω_j) E[log η_0j]
                        − KL(P) − KL(η_0) − Σ_i KL(η_i) − Σ_j KL(γ_j) + multinomial coefficients
@@ -43,13 +44,12 @@ class CountedDocuments:
     """Documents, all of which have words, and what inference needs to know of them."""
 
     def __init__(self, counts: scipy.sparse.csr_array) -> None:
-        self.counts = counts
-        self.vectors = SparseVectors(counts)
+        self.counts = counts.astype(np.float64, copy=False)  # or sums of 4-byte numbers would be such too
+        self.vectors = SparseVectors(self.counts)
         self.n_documents, self.n_words = counts.shape
-        self.word_totals = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
-        lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
-        data = counts.data.astype(np.float64)
-        self.log_coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(data + 1.0).sum())
+        self.word_totals: NDArray[np.float64] = np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+        lengths = np.asarray(self.counts.sum(axis=1)).ravel()
+        self.log_coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(self.counts.data + 1.0).sum())
 
 
 class VariationalState:
@@ -155,7 +155,7 @@ class VariationalState:
     def learn(self, learned: frozenset[str]) -> None:
         """Eq. 31 to 34: the hyperparameters that raise the bound most, of those named."""
         theta, n_clusters, n_words = self.hyperparameters, self.posteriors.shape[1], self.documents.n_words
-        if "alpha" in learned:
+        if "alpha" in learned and n_clusters > 1:
             a = maximise_symmetric(n_clusters, 1, float(self.mixture.log_weights.sum()))
             theta = theta._replace(alpha=n_clusters * a)
         if "omega" in learned and self.partition:
@@ -163,7 +163,7 @@ class VariationalState:
             theta = theta._replace(omega=omega)
         if "lambda_vector" in learned:
             theta = theta._replace(word_prior=maximise_dirichlet(self._log_sums / n_clusters, theta.word_prior))
-        elif "lambda" in learned:
+        elif "lambda" in learned and n_words > 1:
             a = maximise_symmetric(n_words, n_clusters, float(self._log_sums.sum()))
             theta = theta._replace(word_prior=np.full(n_words, a))
         if "beta_vector" in learned:

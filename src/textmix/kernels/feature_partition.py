@@ -38,16 +38,22 @@ def log_ratio_of_flip(counts, word_total, totals, sums, n_words, prior, shared_p
     own, shared = sums[OWN], sums[SHARED]
     new_own = own + sign * prior if normalised else own
     new_shared = shared - sign * shared_prior if normalised else shared
+    n_chosen = sums[N_CHOSEN]
+    # A group without words has no occurrences, whatever rounding has left of their sum.
+    some_inside, some_inside_then = min(n_chosen, 1.0), min(n_chosen + sign, 1.0)
+    some_outside, some_outside_then = min(n_words - n_chosen, 1.0), min(n_words - n_chosen - sign, 1.0)
     change = -sign * log_rising_or_zero(shared_prior, word_total)
     for i in range(counts.size):
         if counts[i] > 0.0:
             change += sign * log_rising(prior, counts[i])
         if normalised:
-            change += log_rising_or_zero(own, totals[i]) - log_rising_or_zero(new_own, totals[i] + sign * counts[i])
+            change += log_rising_or_zero(own, some_inside * totals[i])
+            change -= log_rising_or_zero(new_own, some_inside_then * (totals[i] + sign * counts[i]))
         elif counts[i] > 0.0:
-            change -= sign * log_rising(own + min(totals[i], totals[i] + sign * counts[i]), counts[i])
-    inside, outside, n_chosen = sums[INSIDE], sums[OUTSIDE], sums[N_CHOSEN]
-    new_inside, new_outside = inside + sign * word_total, outside - sign * word_total
+            change -= sign * log_rising(own + max(min(totals[i], totals[i] + sign * counts[i]), 0.0), counts[i])
+    inside, outside = some_inside * sums[INSIDE], some_outside * sums[OUTSIDE]
+    new_inside = some_inside_then * (sums[INSIDE] + sign * word_total)
+    new_outside = some_outside_then * (sums[OUTSIDE] - sign * word_total)
     change += log_rising_or_zero(shared, outside) - log_rising_or_zero(new_shared, new_outside)
     if normalised:
         change += log_share(new_inside, new_outside, n_chosen + sign, n_words)
