@@ -88,6 +88,7 @@ def update_arguments(seed: int):
     work = np.empty(42)
     return (
         rng.random((9, 7)),
+        np.array([1.0, 1, 1, 4, 1, 1, 2]),
         rng.normal(2, 1, 7),
         rng.random(9) + 0.1,
         rng.normal(0, 2, 9),
@@ -107,24 +108,25 @@ def test_the_compiled_update_does_what_python_does():
     function = kernels.update_words
     expected = function(*compiled)
     assert expected == pytest.approx(getattr(function, "py_func", function)(*interpreted), rel=1e-13)
-    for ours, theirs in zip(compiled[:8], interpreted[:8], strict=True):
+    for ours, theirs in zip(compiled[:9], interpreted[:9], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-13)
 
 
 def test_the_update_of_words_is_equations_21_23_and_25():
-    sums, totals_digamma, word_prior, background, _, relevance, *_ = update_arguments(6)
-    parameters = word_prior[:, np.newaxis] + relevance[:, np.newaxis] * sums
+    sums, copies, totals_digamma, word_prior, background, _, relevance, *_ = update_arguments(6)
+    parameters = word_prior[:, np.newaxis] + relevance[:, np.newaxis] * sums / copies
     logs = digamma(parameters) - totals_digamma
     arguments = update_arguments(6)
     expected = kernels.update_words(*arguments)
     block, rest = slice(3, 8), [0, 1, 2, 8]
     new_relevance = 1.0 / (1.0 + np.exp(-(background + (sums * logs).sum(axis=1))))
-    np.testing.assert_allclose(arguments[5][block], new_relevance[block], rtol=1e-12)
+    np.testing.assert_allclose(arguments[6][block], new_relevance[block], rtol=1e-12)
     np.testing.assert_allclose(arguments[0][block], (new_relevance[:, np.newaxis] * logs)[block], rtol=1e-12)
-    np.testing.assert_allclose(arguments[6][block], logs.sum(axis=1)[block], rtol=1e-12)
-    np.testing.assert_allclose(arguments[7], gammaln(parameters[block]).sum(axis=0), rtol=1e-12)
-    assert expected == pytest.approx(((parameters - word_prior[:, np.newaxis]) * logs)[block].sum(), rel=1e-12)
-    np.testing.assert_array_equal(arguments[5][rest], relevance[rest])
+    np.testing.assert_allclose(arguments[7][block], (logs @ copies)[block], rtol=1e-12)
+    np.testing.assert_allclose(arguments[8], gammaln(parameters[block]).sum(axis=0), rtol=1e-12)
+    divergent = ((parameters - word_prior[:, np.newaxis]) * logs * copies)[block].sum()
+    assert expected == pytest.approx(divergent, rel=1e-12)
+    np.testing.assert_array_equal(arguments[6][rest], relevance[rest])
     np.testing.assert_array_equal(arguments[0][rest], sums[rest])
 
 
@@ -179,11 +181,43 @@ def test_the_bound_never_falls(seed, partition, n_clusters, n_documents, n_words
     for iteration in range(12):
         if iteration > 2:
             state.learn(learned)
+        state.join_empty()
         state.update_clusters()
         state.update_documents()
         bounds.append(state.bound)
     rises = np.diff(bounds)
     assert (rises >= -1e-10 * (1.0 + np.abs(bounds[1:]))).all()
+
+
+@pytest.mark.parametrize("partition", [True, False])
+def test_empty_clusters_that_share_a_column_change_nothing(partition):
+    _, apart = random_state(5, partition, 8, n_documents=30, n_words=10)
+    _, joined = random_state(5, partition, 8, n_documents=30, n_words=10)
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(10, 0.2), 2)
+    counts = np.array([rng.multinomial(300, topics[d % 2]) for d in range(30)])
+    for state in (apart, joined):
+        state.documents = CountedDocuments(scipy.sparse.csr_array(counts))
+    learned = frozenset(("alpha", "omega", "lambda_vector"))
+    for iteration in range(15):
+        joined.join_empty()
+        for state in (apart, joined):
+            if iteration > 3:
+                state.learn(learned)
+            state.update_clusters()
+            state.update_documents()
+        assert joined.bound == pytest.approx(apart.bound, rel=1e-11)
+        assert joined.expected_log_joint() == pytest.approx(apart.expected_log_joint(), rel=1e-10)
+        assert joined.hyperparameters.alpha == pytest.approx(apart.hyperparameters.alpha, rel=1e-8)
+        np.testing.assert_allclose(joined.relevance, apart.relevance, rtol=1e-6, atol=1e-200)
+    assert joined.copies.size < 8
+    assert joined.copies.sum() == 8
+    used = joined.copies == 1
+    np.testing.assert_allclose(
+        np.sort(joined.posteriors[:, used].sum(axis=0))[::-1],
+        np.sort(apart.posteriors.sum(axis=0))[::-1][: used.sum()],
+        rtol=1e-6,
+    )
 
 
 def test_the_bound_is_below_the_probability_of_the_documents():

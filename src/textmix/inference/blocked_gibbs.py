@@ -31,6 +31,7 @@ from textmix.inference.variational import (
     CountedDocuments,
     FittedFeaturePartition,
     VariationalState,
+    block_size,
     finish,
     starting_posteriors,
 )
@@ -154,7 +155,7 @@ class BlockedGibbsState:
             self.labels[first:last] = labels
             return n_moved
 
-        n_moved = sum(self.threads.map_blocks(draw_block, self.labels.size, DOCUMENTS))
+        n_moved = sum(self.threads.map_blocks(draw_block, self.labels.size, block_size(self.labels.size, DOCUMENTS)))
         self.count()
         return n_moved
 

@@ -34,10 +34,17 @@ from textmix.kernels.variational import update_words
 from textmix.models.components import Components
 from textmix.models.feature_partition import Hyperparameters
 
-DOCUMENTS = 256  # scored at a time
-WORDS = 512  # updated at a time
+DOCUMENTS = 256  # scored at a time, or a BLOCKS-th of all
+WORDS = 512  # updated at a time, likewise
+BLOCKS = 16  # so many keep several threads busy; more would cost more than they gain
+NEGLIGIBLE = 1e-16  # a probability φ_di below it, which is lost in rounding beside 1, is 0
 NEARLY_UNIFORM = 0.1  # how far from uniform the first posteriors are at most
 LEAST_OMEGA = 1e-10  # a learned ω is at least so far from 0 and from 1, which it could never leave
+
+
+def block_size(n: int, least: int) -> int:
+    """How much of n is done at a time. It depends on n alone, so that results do not depend on the threads."""
+    return max(least, -(-n // BLOCKS))
 
 
 class CountedDocuments:
@@ -66,7 +73,9 @@ class VariationalState:
     ) -> None:
         self.documents = documents
         self.hyperparameters = hyperparameters
-        self.posteriors = posteriors  # φ: documents × clusters
+        self.posteriors = posteriors  # φ: documents × columns
+        # How many clusters a column stands for: one, or all those that no document belongs to, which are equal.
+        self.copies = np.ones(posteriors.shape[1])
         self.relevance = relevance  # ω_j
         self.partition = partition  # False: ω_j stays as it is, and there is no background (DMA)
         self.threads = threads
@@ -75,22 +84,24 @@ class VariationalState:
 
     def update_clusters(self) -> None:
         """Eq. 19 to 21, then eq. 23: the clusters and the background from φ and ω_j, then ω_j."""
-        theta, n_clusters = self.hyperparameters, self.posteriors.shape[1]
+        theta, copies, n_columns = self.hyperparameters, self.copies, self.copies.size
+        n_clusters = float(copies.sum())
         n_words, word_totals = self.documents.n_words, self.documents.word_totals
         sums = self.documents.vectors.sum_posteriors(self.posteriors, np.float64, self.threads)
-        weight_parameters = theta.alpha / n_clusters + self.posteriors.sum(axis=0)
-        totals = theta.word_prior.sum() + self.relevance @ sums
+        weight_parameters = theta.alpha / n_clusters + self.posteriors.sum(axis=0) / copies
+        totals = theta.word_prior.sum() + self.relevance @ sums / copies
         background_parameters = theta.background_prior + (1.0 - self.relevance) * word_totals
-        log_weights = expected_logs(weight_parameters)
+        log_weights = expected_logs(weight_parameters, copies)
         background_logs = expected_logs(background_parameters)
         log_odds = logit(theta.omega) - word_totals * background_logs if self.partition else np.zeros(n_words)
 
         relevance, log_sums, totals_digamma = self.relevance.copy(), np.empty(n_words), digamma(totals)
 
         def update_block(first: int, last: int) -> tuple[float, NDArray[np.float64]]:
-            log_gammas, work = np.zeros(n_clusters), np.empty(6 * n_clusters)
+            log_gammas, work = np.zeros(n_columns), np.empty(6 * n_columns)
             expected = update_words(
                 sums,
+                copies,
                 totals_digamma,
                 theta.word_prior,
                 log_odds,
@@ -105,15 +116,15 @@ class VariationalState:
             )
             return expected, log_gammas
 
-        blocks = list(self.threads.map_blocks(update_block, n_words, WORDS))
+        blocks = list(self.threads.map_blocks(update_block, n_words, block_size(n_words, WORDS)))
         expected = sum(block[0] for block in blocks)
-        log_normalisers = sum(block[1] for block in blocks) - gammaln(totals)  # log B(τ_i)
+        log_normalisers = copies @ (sum(block[1] for block in blocks) - gammaln(totals))  # Σ_i log B(τ_i)
         log_prior_normaliser = gammaln(theta.word_prior).sum() - gammaln(theta.word_prior.sum())
-        divergence = n_clusters * log_prior_normaliser - log_normalisers.sum() + expected
-        entropy = log_normalisers.sum() - expected - (theta.word_prior - 1.0) @ log_sums
-        weights_prior = np.full(n_clusters, theta.alpha / n_clusters)
-        divergence += dirichlet_divergence(weight_parameters, weights_prior, log_weights)
-        entropy += dirichlet_entropy(weight_parameters, log_weights)
+        divergence = n_clusters * log_prior_normaliser - log_normalisers + expected
+        entropy = log_normalisers - expected - (theta.word_prior - 1.0) @ log_sums
+        weights_prior = np.full(n_columns, theta.alpha / n_clusters)
+        divergence += dirichlet_divergence(weight_parameters, weights_prior, log_weights, copies)
+        entropy += dirichlet_entropy(weight_parameters, log_weights, copies)
         shared = 0.0
         if self.partition:
             divergence += dirichlet_divergence(background_parameters, theta.background_prior, background_logs)
@@ -126,13 +137,14 @@ class VariationalState:
             shared += self.beta_prior.log_density(float(theta.background_prior.mean()))
         components = Components(
             weights=sums,
-            scales=np.ones(n_clusters),
-            offsets=np.zeros((1, n_clusters)),
+            scales=np.ones(n_columns),
+            offsets=np.zeros((1, n_columns)),
             log_prior=float(shared - divergence + self.documents.log_coefficients),
         )
         # Together, and last: Ctrl-C may come at any moment before.
-        self.relevance, self.mixture = relevance, Mixture(components, log_weights, 1.0)
+        self.relevance, self.mixture = relevance, Mixture(components, log_weights + np.log(copies), 1.0)
         self._entropy, self._log_sums = float(entropy), log_sums
+        self._total_log_weight = float(copies @ log_weights)
         self.weight_parameters = weight_parameters
         self.background_parameters, self._background_logs = background_parameters, background_logs
 
@@ -143,20 +155,31 @@ class VariationalState:
             scores = score(Documents(self.documents.vectors), self.mixture.components, first, last)
             labels = np.empty(last - first, np.int32)
             value = to_assignments(scores, self.mixture, labels, np.empty(last - first))
+            scores[scores < NEGLIGIBLE] = 0.0
             self.posteriors[first:last] = scores
             n_moved = int(np.count_nonzero(labels != self.labels[first:last]))
             self.labels[first:last] = labels
             return value, n_moved
 
-        parts = list(self.threads.map_blocks(assign_block, self.labels.size, DOCUMENTS))
+        parts = list(self.threads.map_blocks(assign_block, self.labels.size, block_size(self.labels.size, DOCUMENTS)))
         self.bound = sum(part[0] for part in parts) + self.mixture.components.log_prior
         return sum(part[1] for part in parts)
 
+    def join_empty(self) -> None:
+        """Let one column stand for all clusters that no document belongs to. Nothing else changes: they are equal."""
+        empty = np.flatnonzero(self.posteriors.sum(axis=0) == 0.0)
+        if empty.size < 2:
+            return
+        kept = np.delete(np.arange(self.copies.size), empty[1:])
+        self.copies[empty[0]] = self.copies[empty].sum()
+        self.copies, self.posteriors = self.copies[kept], np.ascontiguousarray(self.posteriors[:, kept])
+        self.labels = np.searchsorted(kept, self.labels).astype(np.int32)
+
     def learn(self, learned: frozenset[str]) -> None:
         """Eq. 31 to 34: the hyperparameters that raise the bound most, of those named."""
-        theta, n_clusters, n_words = self.hyperparameters, self.posteriors.shape[1], self.documents.n_words
+        theta, n_clusters, n_words = self.hyperparameters, int(self.copies.sum()), self.documents.n_words
         if "alpha" in learned and n_clusters > 1:
-            a = maximise_symmetric(n_clusters, 1, float(self.mixture.log_weights.sum()))
+            a = maximise_symmetric(n_clusters, 1, self._total_log_weight)
             theta = theta._replace(alpha=n_clusters * a)
         if "omega" in learned and self.partition:
             omega = float(np.clip(self.relevance.mean(), LEAST_OMEGA, 1.0 - LEAST_OMEGA))
@@ -175,7 +198,7 @@ class VariationalState:
 
     def expected_log_joint(self) -> float:
         """E_q[log f(everything)]: the bound without the entropy of q."""
-        return self.bound - self._entropy + float(xlogy(self.posteriors, self.posteriors).sum())
+        return self.bound - self._entropy + float(xlogy(self.posteriors, self.posteriors / self.copies).sum())
 
 
 @dataclass(frozen=True)
@@ -245,6 +268,7 @@ def fit_variational(
                 first_learned = min(first_learned, iteration)
             if iteration >= first_learned:
                 state.learn(settings.learned)
+        state.join_empty()
         state.update_clusters()
         n_moved = state.update_documents()
         bounds.append(state.bound)
@@ -319,7 +343,7 @@ def finish(
         word_means=word_means / word_means.sum(axis=1, keepdims=True),
         relevance=state.relevance,
         background_parameters=state.background_parameters,
-        cluster_weights=state.weight_parameters[order] / state.weight_parameters.sum(),
+        cluster_weights=state.weight_parameters[order] / (state.copies @ state.weight_parameters),
         hyperparameters=hyperparameters,
         objective=objective,
         merit=merit,
@@ -345,23 +369,31 @@ def starting_posteriors(
     return posteriors
 
 
-def expected_logs(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """E[log p_k] of a Dirichlet distribution: ψ(a_k) − ψ(Σa)."""
-    return np.asarray(digamma(parameters) - digamma(parameters.sum()))
+# Of Dirichlet distributions; copies: how often each parameter stands there.
+
+
+def expected_logs(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> NDArray[np.float64]:
+    """E[log p_k]: ψ(a_k) − ψ(Σa)."""
+    return np.asarray(digamma(parameters) - digamma((copies * parameters).sum()))
 
 
 def dirichlet_divergence(
-    parameters: NDArray[np.float64], prior: NDArray[np.float64], logs: NDArray[np.float64]
+    parameters: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    copies: NDArray[np.float64] | float = 1.0,
 ) -> float:
     """KL(Dirichlet(parameters) ‖ Dirichlet(prior)); logs: the expected logs of the first."""
-    return float(log_beta(prior) - log_beta(parameters) + (parameters - prior) @ logs)
+    return log_beta(prior, copies) - log_beta(parameters, copies) + float((copies * (parameters - prior)) @ logs)
 
 
-def dirichlet_entropy(parameters: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
-    """The differential entropy of a Dirichlet distribution; logs: its expected logs."""
-    return float(log_beta(parameters) - (parameters - 1.0) @ logs)
+def dirichlet_entropy(
+    parameters: NDArray[np.float64], logs: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0
+) -> float:
+    """The differential entropy; logs: the expected logs."""
+    return log_beta(parameters, copies) - float((copies * (parameters - 1.0)) @ logs)
 
 
-def log_beta(parameters: NDArray[np.float64]) -> float:
-    """log of the normaliser of a Dirichlet distribution."""
-    return float(gammaln(parameters).sum() - gammaln(parameters.sum()))
+def log_beta(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> float:
+    """log of the normaliser."""
+    return float((copies * gammaln(parameters)).sum() - gammaln((copies * parameters).sum()))

@@ -75,21 +75,34 @@ def digammas_and_log_gammas(arguments, digammas, log_gammas, work, work_bits):
 
 @kernel(allocates=False)
 def update_words(
-    sums, totals_digamma, word_prior, background, fixed, relevance, log_sums, log_gammas, work, work_bits, first, last
+    sums,
+    copies,
+    totals_digamma,
+    word_prior,
+    background,
+    fixed,
+    relevance,
+    log_sums,
+    log_gammas,
+    work,
+    work_bits,
+    first,
+    last,
 ):
     """Eq. 23 and 25 for words first … last − 1, and the weights by which documents are scored (DMAFP, eq. 24).
 
-    sums            Σ_d φ_di x_dj (words × clusters); replaced by ω_j (ψ(τ_ij) − ψ(Σ_j τ_ij))
+    sums            Σ_d φ_di x_dj (words × columns); replaced by ω_j (ψ(τ_ij) − ψ(Σ_j τ_ij))
+    copies          how many equal clusters a column stands for, which share its sums evenly
     totals_digamma  ψ(Σ_j τ_ij)
     word_prior      λ_j
     background      log ω − log(1 − ω) − Σ_d x_dj (ψ(τ_0j) − ψ(Σ_j τ_0j))
     fixed           whether ω_j stays as it is
-    relevance       ω_j, of which τ_ij = λ_j + ω_j sums_ji is made; replaced by its update
-    log_sums        written: Σ_i (ψ(τ_ij) − ψ(Σ_j τ_ij))
-    log_gammas      Σ_j log Γ(τ_ij) is added
-    work            room for six numbers a cluster; work_bits is the same memory seen as integers
+    relevance       ω_j, of which τ_ij = λ_j + ω_j sums_ji / copies_i is made; replaced by its update
+    log_sums        written: Σ_i (ψ(τ_ij) − ψ(Σ_j τ_ij)) over all clusters
+    log_gammas      Σ_j log Γ(τ_ij) is added, once a column
+    work            room for six numbers a column; work_bits is the same memory seen as integers
 
-    Returns Σ_ij (τ_ij − λ_j) (ψ(τ_ij) − ψ(Σ_j τ_ij)). Cost: words × clusters digammas.
+    Returns Σ_ij (τ_ij − λ_j) (ψ(τ_ij) − ψ(Σ_j τ_ij)) over all clusters. Cost: words × columns digammas.
     """
     n = totals_digamma.size
     parameters, digammas = work[:n], work[n : 2 * n]
@@ -97,13 +110,13 @@ def update_words(
     for word in range(first, last):
         row, prior, share = sums[word], word_prior[word], relevance[word]
         for i in range(n):
-            parameters[i] = prior + share * row[i]
+            parameters[i] = prior + share * (row[i] / copies[i])
         digammas_and_log_gammas(parameters, digammas, log_gammas, work[2 * n :], work_bits[2 * n :])
         explained, logs = 0.0, 0.0
         for i in range(n):
             digammas[i] -= totals_digamma[i]
             explained += row[i] * digammas[i]
-            logs += digammas[i]
+            logs += copies[i] * digammas[i]
         expected += share * explained
         log_sums[word] = logs
         if not fixed:
