@@ -127,9 +127,9 @@ class FeaturePartitionMixture(ScoredMixture):
     trace_ : dict of arrays, one entry an iteration
         bound or log_joint; n_clusters, n_discriminative, n_moved, n_flipped (Gibbs), alpha, omega, lambda, beta
         (means), seconds.
-    n_iter_, converged_, objective_
+    n_iter_, converged_, objective_, merit_
         Iterations done; whether they ended by tol (Gibbs: all were done); the bound, or the mean log joint of the
-        samples kept.
+        samples kept; what starts are compared by, see `choice`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -280,7 +280,7 @@ class FeaturePartitionMixture(ScoredMixture):
         self.lambda_, self.beta_ = best.hyperparameters.word_prior, best.hyperparameters.background_prior
         self.cluster_weights_ = best.cluster_weights
         self.n_iter_, self.converged_ = best.n_iterations, best.converged
-        self.trace_, self.objective_ = best.trace, best.objective
+        self.trace_, self.objective_, self.merit_ = best.trace, best.objective, best.merit
         return self
 
     @property
