@@ -49,8 +49,9 @@ class FeaturePartitionMixture(ScoredMixture):
     priors are found. With partition=False all words are discriminative (DMA).
 
     The partition says less about telling clusters apart than one might think: in eq. 10 both groups of words have a
-    probability mass of their own, so that splitting words by their frequency pays by itself.
-    inference="gibbs" with likelihood="normalised" has no such bias.
+    probability mass of their own, so that splitting words by their frequency pays by itself. With
+    inference="gibbs" and likelihood="normalised" words are found where frequencies tell nothing; but where there are no
+    clusters to tell apart, that form too splits words by their frequency.
 
     Parameters
     ----------
