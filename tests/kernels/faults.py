@@ -384,8 +384,8 @@ FAULTS = [
     Fault(
         "clusters that share a column count as one",
         "inference/variational.py",
-        "self.copies[empty[0]] = self.copies[empty].sum()",
-        "self.copies[empty[0]] = 1.0",
+        "copies[empty[0]] = copies[empty].sum()",
+        "copies[empty[0]] = 1.0",
         VARIATIONAL_TESTS,
     ),
     Fault(

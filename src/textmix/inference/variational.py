@@ -171,9 +171,10 @@ class VariationalState:
         if empty.size < 2:
             return
         kept = np.delete(np.arange(self.copies.size), empty[1:])
-        self.copies[empty[0]] = self.copies[empty].sum()
-        self.copies, self.posteriors = self.copies[kept], np.ascontiguousarray(self.posteriors[:, kept])
-        self.labels = np.searchsorted(kept, self.labels).astype(np.int32)
+        copies = self.copies.copy()
+        copies[empty[0]] = copies[empty].sum()
+        posteriors, labels = np.ascontiguousarray(self.posteriors[:, kept]), np.searchsorted(kept, self.labels)
+        self.copies, self.posteriors, self.labels = copies[kept], posteriors, labels.astype(np.int32)
 
     def learn(self, learned: frozenset[str]) -> None:
         """Eq. 31 to 34: the hyperparameters that raise the bound most, of those named."""
