@@ -28,6 +28,7 @@ SERIAL = Threads(None)
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 PRIORS = HyperparameterPriors(GammaPrior(2.0, 1.0), GammaPrior(2.0, 2.0), GammaPrior(2.0, 2.0))
 
+CHOSEN = {"some": None, "all": np.ones(6, bool), "none": np.zeros(6, bool)}
 every_form = pytest.mark.parametrize("normalised", [False, True], ids=["paper", "normalised"])
 
 
@@ -53,7 +54,7 @@ def make_state(counts, theta, settings, seed=0, chosen=None) -> BlockedGibbsStat
     if chosen is None:
         chosen = rng.random(counts.shape[1]) < 0.5
     documents = CountedDocuments(scipy.sparse.csr_array(counts))
-    return BlockedGibbsState(documents, theta, labels, np.asarray(chosen), settings, SERIAL)
+    return BlockedGibbsState(documents, theta, labels, np.array(chosen), settings, SERIAL)
 
 
 def random_problem(seed: int, n_documents: int = 8, n_words: int = 6):
@@ -65,23 +66,21 @@ def random_problem(seed: int, n_documents: int = 8, n_words: int = 6):
 
 
 @every_form
-@pytest.mark.parametrize("chosen", ["some", "all", "none"])
+@pytest.mark.parametrize("chosen", CHOSEN)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_log_joint_is_equation_11(seed, chosen, normalised):
     counts, theta = random_problem(seed)
-    words = {"some": None, "all": np.ones(6, bool), "none": np.zeros(6, bool)}[chosen]
-    state = make_state(counts, theta, make_settings(normalised=normalised), seed, words)
+    state = make_state(counts, theta, make_settings(normalised=normalised), seed, CHOSEN[chosen])
     expected = reference.feature_partition_log_joint(counts, state.labels, state.chosen, 3, *theta, normalised)
     assert state.log_joint() == pytest.approx(expected + state.documents.log_coefficients, rel=1e-12)
 
 
 @every_form
-@pytest.mark.parametrize("chosen", ["some", "all", "none"])
+@pytest.mark.parametrize("chosen", CHOSEN)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_flip_is_the_ratio_of_joints(seed, chosen, normalised):
     counts, theta = random_problem(seed)
-    words = {"some": None, "all": np.ones(6, bool), "none": np.zeros(6, bool)}[chosen]
-    state = make_state(counts, theta, make_settings(normalised=normalised), seed, words)
+    state = make_state(counts, theta, make_settings(normalised=normalised), seed, CHOSEN[chosen])
     for word in range(counts.shape[1]):
         before = state.log_joint()
         totals, sums = state.sums_of_words()

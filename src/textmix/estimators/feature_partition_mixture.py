@@ -29,14 +29,15 @@ from textmix.inference.em import Assigned, Mixture
 from textmix.inference.hyperparameters import check_prior
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
+from textmix.inference.starts import best_of_starts
 from textmix.inference.variational import (
     CountedDocuments,
     FittedFeaturePartition,
     VariationalSettings,
     VariationalState,
-    expected_logs,
     fit_variational,
 )
+from textmix.models.dirichlet import expected_logs
 from textmix.models.feature_partition import Hyperparameters
 
 
@@ -252,25 +253,11 @@ class FeaturePartitionMixture(ScoredMixture):
         seed, progress = seed_from(self.random_state), Progress(self.progress)
         repeats = self.inference == "variational" and not isinstance(self.init, str)
         n_init = 1 if repeats else int(chosen.n_init)  # from given labels every variational run is the same
-        best: FittedFeaturePartition | None = None
         with threads(self.n_jobs) as engine:
-            for restart in range(n_init):
-                name = "fitting" if n_init == 1 else f"fitting, start {restart + 1} of {n_init}"
-                fitted = fit_once(
-                    documents,
-                    start,
-                    hyperparameters,
-                    seed=seed,
-                    restart=restart,
-                    threads=engine,
-                    progress=progress,
-                    name=name,
-                )
-                if best is None or fitted.merit > best.merit:
-                    best = fitted
-                if fitted.interrupted:
-                    break
-        assert best is not None
+            fit_from = partial(
+                fit_once, documents, start, hyperparameters, seed=seed, threads=engine, progress=progress
+            )
+            best = best_of_starts(n_init, lambda restart, name: fit_from(restart=restart, name=name))
         self._keep(matrix, used, best.labels, best.mixture, best.order)
         self.word_relevance_ = best.relevance
         self.discriminative_words_ = best.relevance > self.threshold
@@ -347,7 +334,7 @@ class FeaturePartitionMixture(ScoredMixture):
         relevance, background_logs = self.word_relevance_, expected_logs(self._background_parameters)
         logs = (1.0 - relevance) * background_logs
         if self._likelihood == "normalised":
-            word_totals = CountedDocuments(self._fitted_matrix).word_totals
+            word_totals = np.bincount(self._fitted_matrix.indices, self._fitted_matrix.data, relevance.size)
             shares = expected_logs(1.0 + np.array([relevance @ word_totals, (1.0 - relevance) @ word_totals]))
             logs = logs + relevance * shares[0] + (1.0 - relevance) * shares[1]
         return np.asarray(matrix @ logs)

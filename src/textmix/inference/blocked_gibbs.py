@@ -32,13 +32,14 @@ from textmix.inference.variational import (
     FittedFeaturePartition,
     VariationalState,
     block_size,
+    certain_posteriors,
     finish,
-    starting_posteriors,
 )
 from textmix.kernels.em import draw_labels, multiply, split_entries, to_posteriors
 from textmix.kernels.feature_partition import INSIDE, N_CHOSEN, N_SUMS, OUTSIDE, OWN, SHARED, flip_words
-from textmix.models.feature_partition import Hyperparameters, log_evidence
+from textmix.models.feature_partition import HYPERPARAMETERS, Hyperparameters, describe, log_evidence
 
+TRACE = ("log_joint", "n_clusters", "n_discriminative", "n_flipped", "n_moved", *HYPERPARAMETERS, "seconds")
 LEAST_RELEVANCE = 1e-9  # of a word in the normalised form, so that its prior stays above 0
 
 
@@ -86,10 +87,9 @@ class BlockedGibbsState:
         self.chosen = chosen  # γ
         self.settings = settings
         self.threads = threads
-        counts = documents.counts
-        self._entries = counts.indptr.astype(np.int64), counts.indices.astype(np.uint32), counts.data.astype(float)
-        self._kept = np.zeros_like(self._entries[0]), np.empty_like(self._entries[1]), np.empty_like(self._entries[2])
-        self._left_out = np.empty(counts.nnz, np.int64), np.empty(counts.nnz, np.int64)
+        starts, words, values = documents.vectors.rows
+        self._kept = np.zeros_like(starts), np.empty_like(words), np.empty_like(values)  # discriminative words only
+        self._left_out = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
         self.count()
 
     def count(self) -> None:
@@ -143,7 +143,7 @@ class BlockedGibbsState:
         uniforms = rng.random(self.labels.size)
         new_ids = np.full(self.chosen.size, -1, np.int32)
         new_ids[words] = np.arange(words.size, dtype=np.int32)
-        split_entries(*self._entries, new_ids, *self._kept, *self._left_out)
+        split_entries(*self.documents.vectors.rows, new_ids, *self._kept, *self._left_out)
         log_words = np.ascontiguousarray(log_words)
 
         def draw_block(first: int, last: int) -> int:
@@ -246,17 +246,13 @@ def fit_blocked_gibbs(
             word_frequencies[state.chosen] += 1
             log_joints.append(log_joint)
         tick(n_documents)
-        theta = state.hyperparameters
         return {
             "log_joint": log_joint,
             "n_clusters": int(np.count_nonzero(state.sizes)),
             "n_discriminative": int(np.count_nonzero(state.chosen)),
             "n_flipped": n_flipped,
             "n_moved": n_moved,
-            "alpha": theta.alpha,
-            "omega": theta.omega,
-            "lambda": float(theta.word_prior.mean()),
-            "beta": float(theta.background_prior.mean()),
+            **describe(state.hyperparameters),
         }
 
     outcome = run(
@@ -288,20 +284,6 @@ def fit_blocked_gibbs(
     )
 
 
-TRACE = (
-    "log_joint",
-    "n_clusters",
-    "n_discriminative",
-    "n_flipped",
-    "n_moved",
-    "alpha",
-    "omega",
-    "lambda",
-    "beta",
-    "seconds",
-)
-
-
 def summarise(state: BlockedGibbsState, labels: NDArray[np.int32], relevance: NDArray[np.float64]) -> VariationalState:
     """The distributions that new documents are assigned by, given labels and the share of samples a word was in."""
     theta = state.hyperparameters
@@ -310,8 +292,7 @@ def summarise(state: BlockedGibbsState, labels: NDArray[np.int32], relevance: ND
             word_prior=theta.word_prior * np.maximum(relevance, LEAST_RELEVANCE),
             background_prior=theta.background_prior * np.maximum(1.0 - relevance, LEAST_RELEVANCE),
         )
-    n_documents, n_clusters = state.documents.n_documents, state.settings.n_clusters
-    posteriors = starting_posteriors(n_documents, n_clusters, labels, np.random.default_rng(0))
+    posteriors = certain_posteriors(labels, state.settings.n_clusters)
     summary = VariationalState(state.documents, theta, posteriors, relevance, False, state.threads)
     summary.update_clusters()
     return summary

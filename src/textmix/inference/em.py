@@ -26,6 +26,7 @@ from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
+from textmix.inference.starts import best_of_starts
 from textmix.inference.vectors import LoneWords, Vectors
 from textmix.kernels.em import choose_best, draw_labels, to_posteriors
 from textmix.models.components import ComponentModel, Components, Statistics
@@ -277,16 +278,12 @@ def fit_mixture(
     progress: Progress,
 ) -> FittedEM:
     """Run EM from n_init starts and keep the one with the best objective."""
-    best: FittedEM | None = None
-    for restart in range(n_init):
+
+    def fit(restart: int, name: str) -> FittedEM:
         labels = _starting_labels(documents.vectors.n_documents, start, settings.n_clusters, seed, restart)
-        name = "fitting" if n_init == 1 else f"fitting, start {restart + 1} of {n_init}"
-        fitted = _fit_once(documents, model, labels, settings, seed, restart, threads, progress, name)
-        if best is None or fitted.merit > best.merit:
-            best = fitted
-        if fitted.interrupted:
-            break
-    assert best is not None
+        return _fit_once(documents, model, labels, settings, seed, restart, threads, progress, name)
+
+    best = best_of_starts(n_init, fit)
     n_clusters = int(best.labels.max(initial=-1)) + 1
     if n_clusters < settings.n_clusters:
         warnings.warn(

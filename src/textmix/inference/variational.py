@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -32,13 +33,16 @@ from textmix.inference.seeds import START, generator
 from textmix.inference.vectors import SparseVectors
 from textmix.kernels.variational import update_words
 from textmix.models.components import Components
-from textmix.models.feature_partition import Hyperparameters
+from textmix.models.dirichlet import dirichlet_divergence, dirichlet_entropy, expected_logs, log_beta
+from textmix.models.feature_partition import HYPERPARAMETERS, Hyperparameters, describe
 
 DOCUMENTS = 256  # scored at a time, or a BLOCKS-th of all
 WORDS = 512  # updated at a time, likewise
 BLOCKS = 16  # so many keep several threads busy; more would cost more than they gain
 NEGLIGIBLE = 1e-16  # a probability φ_di below it, which is lost in rounding beside 1, is 0
+MORE_LIKELY_THAN_NOT = 0.5  # relevance of the words that the trace counts
 NEARLY_UNIFORM = 0.1  # how far from uniform the first posteriors are at most
+TRACE = ("bound", "n_clusters", "n_discriminative", "n_moved", *HYPERPARAMETERS, "seconds")
 LEAST_OMEGA = 1e-10  # a learned ω is at least so far from 0 and from 1, which it could never leave
 
 
@@ -51,12 +55,12 @@ class CountedDocuments:
     """Documents, all of which have words, and what inference needs to know of them."""
 
     def __init__(self, counts: scipy.sparse.csr_array) -> None:
-        self.counts = counts.astype(np.float64, copy=False)  # or sums of 4-byte numbers would be such too
-        self.vectors = SparseVectors(self.counts)
+        counts = counts.astype(np.float64, copy=False)  # or sums of 4-byte numbers would be such too
+        self.vectors = SparseVectors(counts)
         self.n_documents, self.n_words = counts.shape
-        self.word_totals: NDArray[np.float64] = np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
-        lengths = np.asarray(self.counts.sum(axis=1)).ravel()
-        self.log_coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(self.counts.data + 1.0).sum())
+        self.word_totals: NDArray[np.float64] = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        self.log_coefficients = float(gammaln(lengths + 1.0).sum() - gammaln(counts.data + 1.0).sum())
 
 
 class VariationalState:
@@ -94,32 +98,8 @@ class VariationalState:
         log_weights = expected_logs(weight_parameters, copies)
         background_logs = expected_logs(background_parameters)
         log_odds = logit(theta.omega) - word_totals * background_logs if self.partition else np.zeros(n_words)
-
-        relevance, log_sums, totals_digamma = self.relevance.copy(), np.empty(n_words), digamma(totals)
-
-        def update_block(first: int, last: int) -> tuple[float, NDArray[np.float64]]:
-            log_gammas, work = np.zeros(n_columns), np.empty(6 * n_columns)
-            expected = update_words(
-                sums,
-                copies,
-                totals_digamma,
-                theta.word_prior,
-                log_odds,
-                not self.partition,
-                relevance,
-                log_sums,
-                log_gammas,
-                work,
-                work.view(np.int64),
-                first,
-                last,
-            )
-            return expected, log_gammas
-
-        blocks = list(self.threads.map_blocks(update_block, n_words, block_size(n_words, WORDS)))
-        expected = sum(block[0] for block in blocks)
-        log_normalisers = copies @ (sum(block[1] for block in blocks) - gammaln(totals))  # Σ_i log B(τ_i)
-        log_prior_normaliser = gammaln(theta.word_prior).sum() - gammaln(theta.word_prior.sum())
+        relevance, log_sums, log_normalisers, expected = self._update_words(sums, totals, log_odds)
+        log_prior_normaliser = log_beta(theta.word_prior)
         divergence = n_clusters * log_prior_normaliser - log_normalisers + expected
         entropy = log_normalisers - expected - (theta.word_prior - 1.0) @ log_sums
         weights_prior = np.full(n_columns, theta.alpha / n_clusters)
@@ -147,6 +127,36 @@ class VariationalState:
         self._total_log_weight = float(copies @ log_weights)
         self.weight_parameters = weight_parameters
         self.background_parameters, self._background_logs = background_parameters, background_logs
+
+    def _update_words(
+        self, sums: NDArray[Any], totals: NDArray[np.float64], log_odds: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+        """See the kernel. Returns ω_j, Σ_i E[log η_ij], Σ_i log B(τ_i), and Σ_ij (τ_ij − λ_j) E[log η_ij]."""
+        copies, n_columns, n_words = self.copies, self.copies.size, self.documents.n_words
+        relevance, log_sums, totals_digamma = self.relevance.copy(), np.empty(n_words), digamma(totals)
+
+        def update_block(first: int, last: int) -> tuple[float, NDArray[np.float64]]:
+            log_gammas, work = np.zeros(n_columns), np.empty(6 * n_columns)
+            expected = update_words(
+                sums,
+                copies,
+                totals_digamma,
+                self.hyperparameters.word_prior,
+                log_odds,
+                not self.partition,
+                relevance,
+                log_sums,
+                log_gammas,
+                work,
+                work.view(np.int64),
+                first,
+                last,
+            )
+            return expected, log_gammas
+
+        blocks = list(self.threads.map_blocks(update_block, n_words, block_size(n_words, WORDS)))
+        log_normalisers = sum(block[1] for block in blocks) - gammaln(totals)
+        return relevance, log_sums, float(copies @ log_normalisers), sum(block[0] for block in blocks)
 
     def update_documents(self) -> int:
         """Eq. 22, and the bound. Returns how many documents have another most probable cluster than before."""
@@ -274,7 +284,13 @@ def fit_variational(
         n_moved = state.update_documents()
         bounds.append(state.bound)
         tick(documents.n_documents)
-        return {"bound": state.bound, **describe(state), "n_moved": n_moved}
+        return {
+            "bound": state.bound,
+            "n_clusters": int(np.unique(state.labels).size),
+            "n_discriminative": int(np.count_nonzero(state.relevance > MORE_LIKELY_THAN_NOT)),
+            "n_moved": n_moved,
+            **describe(state.hyperparameters),
+        }
 
     outcome = run(
         [move],
@@ -298,23 +314,6 @@ def fit_variational(
         outcome.stopped_by_itself,
         outcome.interrupted,
     )
-
-
-TRACE = ("bound", "n_clusters", "n_discriminative", "alpha", "omega", "lambda", "beta", "n_moved", "seconds")
-THRESHOLD = 0.5  # a word more probably discriminative than not, for the trace
-
-
-def describe(state: VariationalState) -> dict[str, float]:
-    """What the trace takes down of a state."""
-    theta = state.hyperparameters
-    return {
-        "n_clusters": int(np.unique(state.labels).size),
-        "n_discriminative": int(np.count_nonzero(state.relevance > THRESHOLD)),
-        "alpha": theta.alpha,
-        "omega": theta.omega,
-        "lambda": float(theta.word_prior.mean()),
-        "beta": float(theta.background_prior.mean()),
-    }
 
 
 def finish(
@@ -360,9 +359,7 @@ def starting_posteriors(
 ) -> NDArray[np.float64]:
     """φ to start from: nearly uniform, random as in the paper, or given labels."""
     if not isinstance(start, str):
-        posteriors = np.zeros((n_documents, n_clusters))
-        posteriors[np.arange(n_documents), start] = 1.0
-        return posteriors
+        return certain_posteriors(start, n_clusters)
     posteriors = rng.random((n_documents, n_clusters))
     if start == "nearly_uniform":
         posteriors = 1.0 + NEARLY_UNIFORM * posteriors
@@ -370,31 +367,8 @@ def starting_posteriors(
     return posteriors
 
 
-# Of Dirichlet distributions; copies: how often each parameter stands there.
-
-
-def expected_logs(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> NDArray[np.float64]:
-    """E[log p_k]: ψ(a_k) − ψ(Σa)."""
-    return np.asarray(digamma(parameters) - digamma((copies * parameters).sum()))
-
-
-def dirichlet_divergence(
-    parameters: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    logs: NDArray[np.float64],
-    copies: NDArray[np.float64] | float = 1.0,
-) -> float:
-    """KL(Dirichlet(parameters) ‖ Dirichlet(prior)); logs: the expected logs of the first."""
-    return log_beta(prior, copies) - log_beta(parameters, copies) + float((copies * (parameters - prior)) @ logs)
-
-
-def dirichlet_entropy(
-    parameters: NDArray[np.float64], logs: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0
-) -> float:
-    """The differential entropy; logs: the expected logs."""
-    return log_beta(parameters, copies) - float((copies * (parameters - 1.0)) @ logs)
-
-
-def log_beta(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> float:
-    """log of the normaliser."""
-    return float((copies * gammaln(parameters)).sum() - gammaln((copies * parameters).sum()))
+def certain_posteriors(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
+    """φ of documents that belong to these clusters without doubt."""
+    posteriors = np.zeros((labels.size, n_clusters))
+    posteriors[np.arange(labels.size), labels] = 1.0
+    return posteriors

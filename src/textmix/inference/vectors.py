@@ -40,14 +40,14 @@ class SparseVectors:
 
     def __init__(self, scored: scipy.sparse.csr_array, summed: scipy.sparse.csr_array | None = None) -> None:
         self.n_documents, self.n_words = scored.shape
-        self._rows = _index_arrays(scored)
+        self.rows = _index_arrays(scored)
         self._columns = _index_arrays((scored if summed is None else summed).tocsc())
         self._buffers: list[Floats] = []
 
     def scores(self, weights: Floats, first: int, last: int) -> NDArray[np.float64]:
         """See Vectors."""
         product = np.empty((last - first, weights.shape[1]))
-        multiply(*self._rows, weights, product, np.empty(weights.shape[1]), first, last)
+        multiply(*self.rows, weights, product, np.empty(weights.shape[1]), first, last)
         return product
 
     def sum_labels(self, labels: NDArray[np.int32], n_clusters: int, kind: Any, threads: Threads) -> Floats:

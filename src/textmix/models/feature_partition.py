@@ -33,6 +33,16 @@ class Hyperparameters(NamedTuple):
     background_prior: NDArray[np.float64]  # β_j
 
 
+HYPERPARAMETERS = ("alpha", "omega", "lambda", "beta")
+
+
+def describe(hyperparameters: Hyperparameters) -> dict[str, float]:
+    """Their values by name; of those that each word has, the mean."""
+    alpha, omega, word_prior, background_prior = hyperparameters
+    values = alpha, omega, float(word_prior.mean()), float(background_prior.mean())
+    return dict(zip(HYPERPARAMETERS, values, strict=True))
+
+
 def log_evidence(
     counts: NDArray[np.float64],
     word_totals: NDArray[np.float64],
