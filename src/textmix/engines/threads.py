@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 Result = TypeVar("Result")
 BlockFunction = Callable[[int, int], Result]
@@ -62,3 +63,54 @@ def threads(n_jobs: int | None) -> Iterator[Threads]:
         return
     with ThreadPoolExecutor(n_threads, thread_name_prefix="textmix") as pool:
         yield Threads(pool)
+
+
+class ThreadEngine:
+    """Steps over partitions side by side. Each thread loads its partition itself: one in memory for each thread."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.events: list[str] = []
+        self._loaders: Sequence[Callable[[], Any]] = ()
+        self._n_threads = count_threads(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
+        """Partition i is what loaders[i]() returns."""
+        self._loaders = loaders
+
+    def map(self, step: Callable[..., Result], shared: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
+        """step(partition i, shared, *arguments[i]) for each partition i; results in order.
+
+        Whoever stops listening, by Ctrl-C for instance, waits for the steps that have begun.
+        """
+        if self._pool is None:
+            raise RuntimeError("the threads run under `with` only")
+        pending: deque[Future[Result]] = deque()
+        try:
+            for loader, own in zip(self._loaders, arguments, strict=True):
+                if len(pending) == 2 * self._n_threads:  # a slow step leaves the other threads something to do
+                    yield pending[0].result()
+                    pending.popleft()
+                pending.append(self._pool.submit(_load_and_run, step, loader, shared, own))
+            while pending:
+                yield pending[0].result()
+                pending.popleft()
+        finally:
+            for future in pending:
+                future.cancel()
+            wait(pending)
+
+    def __enter__(self) -> Self:
+        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool, self._loaders = None, ()
+
+
+def _load_and_run(
+    step: Callable[..., Result], loader: Callable[[], Any], shared: Any, arguments: tuple[Any, ...]
+) -> Result:
+    return step(loader(), shared, *arguments)

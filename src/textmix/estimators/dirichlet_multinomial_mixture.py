@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from textmix.estimators.counts import check_labels
-from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.estimators.gibbs_mixture import GibbsMixture, check_pseudo_counts
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
@@ -18,7 +18,7 @@ ALPHA_TO_START_FROM = 0.1
 
 
 class DirichletMultinomialMixture(GibbsMixture):
-    """Mixture of Dirichlet-multinomials with at most n_clusters clusters, sampled exactly (GSDMM).
+    """Mixture of Dirichlet-multinomials with at most n_clusters clusters (GSDMM, FGSDMM+, X-DMM).
 
     p(z_d = z | rest) ∝ (m_z + α) ∏_w ∏_{j<N_d^w} (n_z^w + β + j) / ∏_{i<N_d} (n_z + Vβ + i)   (GSDPMM, eq. IV.28)
 
@@ -26,17 +26,26 @@ class DirichletMultinomialMixture(GibbsMixture):
     ----------
     n_clusters : int, default=100
         Upper bound on the number of clusters; many of them end up empty.
-    alpha : float or "learn", default=0.1
+    alpha : float, "learn" or array of shape (n_clusters,), default=0.1
         Pseudo-count of each cluster. (The α of GSDPMM's eq. IV.28 is n_clusters × alpha.) "learn": drawn in each sweep
-        (a slice step on its logarithm), from 0.1 on.
-    beta : float or "learn", default=0.1
-        Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": as alpha.
+        (a slice step on its logarithm), from 0.1 on. An array: one for each cluster, which then differ also while
+        they are empty; clusters are numbered by size in the end all the same.
+    beta : float, "learn" or array of shape (n_words,), default=0.1
+        Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": as alpha. An array: one for each
+        word, by its frequency for instance.
     alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
         Gamma priors of what is learned.
-    inference : {"gibbs"}, default="gibbs"
-        Exact collapsed Gibbs sampling.
-    init : "random" or array of shape (n_documents,), default="random"
-        Random clusters, or labels 0 … n_clusters − 1 to start from (anything for documents without words).
+    inference : {"gibbs", "metropolis", "parallel", "auto"}, default="gibbs"
+        "gibbs": exact collapsed Gibbs sampling. "metropolis": Gibbs until few documents move, then
+        Metropolis-Hastings, whose sweeps cost the same for any number of clusters (X-DMM); near the exact distribution
+        but not it, since proposals follow the chain. "parallel": all documents side by side, given the clusters that
+        the sweep began with (X-DMM, Algorithm 3); an approximation that runs on all cores, or on a Dask cluster.
+        "auto": "parallel" from a million stored counts on, else "gibbs".
+    init : "random", "online" or array of shape (n_documents,), default="random"
+        Random clusters; documents that come one by one, in random order, each drawn given those before it, so that
+        clusters are opened as needed (FGSDMM+); or labels 0 … n_clusters − 1 to start from (anything for documents
+        without words). The parallel sampler makes five collapsed sweeps from such a start over as many documents as
+        have two million counts; given labels it takes as they are.
     n_sweeps : int, default=100
         Upper bound on the number of sweeps.
     tol : float, default=1e-3
@@ -49,6 +58,27 @@ class DirichletMultinomialMixture(GibbsMixture):
         End at a fixed point: documents move to their most probable cluster until none would. False: the last sample.
     outlier_size : int, default=1
         Documents in clusters of at most so many documents are outliers.
+    refresh_every : int or None, default=None
+        Metropolis: sweeps until a document's proposal is made anew; None: as many as there are clusters at the switch.
+    n_steps : int, default=1
+        Metropolis: proposals to a document in a sweep.
+    switch : int or "auto", default="auto"
+        Metropolis: Gibbs sweeps before; "auto": until a sweep moves fewer than a tenth of the documents.
+    word_probabilities : {"means", "sampled", "uncollapsed"}, default="means"
+        Parallel: those of a cluster at their posterior mean, or drawn from their posterior in each sweep, or so with
+        the weights of clusters drawn as well, which is the exact uncollapsed Gibbs sampler.
+    leave_out : bool, default=True
+        Parallel, means: whether a document's own words are left out of its cluster when it is drawn. False: Algorithm 3
+        as it is printed.
+    engine : {"serial", "threads", "dask"}, default="threads"
+        Parallel: where sweeps run. Labels do not depend on it.
+    client : distributed.Client, address or None, default=None
+        The Dask cluster; None starts one on this machine.
+    n_jobs : int or None, default=-1
+        Parallel: threads, −1 for as many as there are cores. Labels do not depend on it.
+    track_perplexity : bool, default=False
+        Whether the trace has the perplexity after each sweep, which costs about as much as a sweep; the parallel
+        sampler has it in any case, for the clusters that a sweep began with.
     random_state : int, Generator, RandomState or None, default=0
         The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
     progress : bool or None, default=None
@@ -65,7 +95,9 @@ class DirichletMultinomialMixture(GibbsMixture):
     alpha_, beta_
         As given, or the last that were drawn.
     trace_ : dict of arrays, one entry a sweep
-        n_clusters, n_moved, log_joint, seconds; alpha and beta where they are learned.
+        n_clusters, n_moved, log_joint, seconds; alpha and beta where they are learned, perplexity, n_refreshed.
+    inference_
+        "gibbs", "metropolis" or "parallel".
     n_iter_, converged_, log_joint_
         Sweeps done; whether the end is a fixed point (polish=True) or sampling stopped by itself; log p(labels, words).
     """
@@ -73,9 +105,8 @@ class DirichletMultinomialMixture(GibbsMixture):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GibbsMixture._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
-        "inference": [StrOptions({"gibbs"})],
-        "init": [StrOptions({"random"}), "array-like"],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"}), "array-like"],
+        "init": [StrOptions({"random", "online"}), "array-like"],
     }
 
     _beta_to_start_from = 0.1
@@ -83,8 +114,8 @@ class DirichletMultinomialMixture(GibbsMixture):
     def __init__(
         self,
         n_clusters: int = 100,
-        alpha: float | str = 0.1,
-        beta: float | str = 0.1,
+        alpha: Any = 0.1,
+        beta: Any = 0.1,
         *,
         alpha_prior: Any = (1.0, 0.01),
         beta_prior: Any = (1.0, 1.0),
@@ -95,6 +126,15 @@ class DirichletMultinomialMixture(GibbsMixture):
         sampler: str = "auto",
         polish: bool = True,
         outlier_size: int = 1,
+        refresh_every: int | None = None,
+        n_steps: int = 1,
+        switch: int | str = "auto",
+        word_probabilities: str = "means",
+        leave_out: bool = True,
+        engine: str = "threads",
+        client: Any = None,
+        n_jobs: int | None = -1,
+        track_perplexity: bool = False,
         random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
@@ -110,13 +150,26 @@ class DirichletMultinomialMixture(GibbsMixture):
         self.sampler = sampler
         self.polish = polish
         self.outlier_size = outlier_size
+        self.refresh_every = refresh_every
+        self.n_steps = n_steps
+        self.switch = switch
+        self.word_probabilities = word_probabilities
+        self.leave_out = leave_out
+        self.engine = engine
+        self.client = client
+        self.n_jobs = n_jobs
+        self.track_perplexity = track_perplexity
         self.random_state = random_state
         self.progress = progress
 
     def _make_prior(self, n_documents: int) -> Prior:
-        return finite_dirichlet(self.n_clusters, ALPHA_TO_START_FROM if self.alpha == "learn" else float(self.alpha))
+        if isinstance(self.alpha, str):
+            return finite_dirichlet(self.n_clusters, ALPHA_TO_START_FROM)
+        return finite_dirichlet(
+            self.n_clusters, check_pseudo_counts(self.alpha, int(self.n_clusters), "alpha", "clusters")
+        )
 
-    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
+    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int | str:
         if isinstance(self.init, str):
-            return int(self.n_clusters)
+            return int(self.n_clusters) if self.init == "random" else self.init
         return check_labels(self.init, has_words, int(self.n_clusters))

@@ -13,9 +13,11 @@ from sklearn.utils._param_validation import Interval
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.kernels.state import Prior
 from textmix.priors.dirichlet_process import dirichlet_process
+from textmix.priors.finite_dirichlet import finite_dirichlet
 
 _TIMES_DOCUMENTS = re.compile(r"\s*([0-9.eE+-]+)\s*\*?\s*n\s*")
 ALPHA_TO_START_FROM = "0.1n"
+DEFAULT_MAX_CLUSTERS = 2000  # of the finite mixture in place of the process
 
 
 class DirichletProcessMixture(GibbsMixture):
@@ -30,14 +32,18 @@ class DirichletProcessMixture(GibbsMixture):
         Concentration: a number, or one followed by n, which stands for the number of documents that have words.
         Larger: more clusters, above all more documents alone in theirs. "learn": drawn in each sweep (Escobar and
         West), from 0.1n on.
-    beta : float or "learn", default=0.02
+    beta : float, "learn" or array of shape (n_words,), default=0.02
         Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": drawn in each sweep (a slice step),
-        from 0.02 on.
+        from 0.02 on. An array: one for each word.
     alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
         Gamma priors of what is learned.
     n_start_clusters : int, default=1
         Number of random clusters to start from (K_0 of Algorithm 1).
-    n_sweeps, tol, sampler, polish, outlier_size, random_state, progress
+    max_clusters : int or None, default=None
+        Parallel: the number of clusters K of the finite mixture that stands for the process, α/K being the pseudo-count
+        of each (DMAFP, 3.2); None: 2,000, or the number of documents if that is smaller.
+    inference, n_sweeps, tol, sampler, polish, outlier_size, refresh_every, n_steps, switch, word_probabilities, \
+leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         As for DirichletMultinomialMixture, and so are the fitted attributes.
     """
 
@@ -45,6 +51,7 @@ class DirichletProcessMixture(GibbsMixture):
         **GibbsMixture._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither"), str],
         "n_start_clusters": [Interval(Integral, 1, None, closed="left")],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     _beta_to_start_from = 0.02
@@ -52,16 +59,27 @@ class DirichletProcessMixture(GibbsMixture):
     def __init__(
         self,
         alpha: float | str = "0.1n",
-        beta: float | str = 0.02,
+        beta: Any = 0.02,
         *,
         alpha_prior: Any = (1.0, 0.01),
         beta_prior: Any = (1.0, 1.0),
         n_start_clusters: int = 1,
+        max_clusters: int | None = None,
+        inference: str = "gibbs",
         n_sweeps: int = 100,
         tol: float = 1e-3,
         sampler: str = "auto",
         polish: bool = True,
         outlier_size: int = 1,
+        refresh_every: int | None = None,
+        n_steps: int = 1,
+        switch: int | str = "auto",
+        word_probabilities: str = "means",
+        leave_out: bool = True,
+        engine: str = "threads",
+        client: Any = None,
+        n_jobs: int | None = -1,
+        track_perplexity: bool = False,
         random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
@@ -70,16 +88,31 @@ class DirichletProcessMixture(GibbsMixture):
         self.alpha_prior = alpha_prior
         self.beta_prior = beta_prior
         self.n_start_clusters = n_start_clusters
+        self.max_clusters = max_clusters
+        self.inference = inference
         self.n_sweeps = n_sweeps
         self.tol = tol
         self.sampler = sampler
         self.polish = polish
         self.outlier_size = outlier_size
+        self.refresh_every = refresh_every
+        self.n_steps = n_steps
+        self.switch = switch
+        self.word_probabilities = word_probabilities
+        self.leave_out = leave_out
+        self.engine = engine
+        self.client = client
+        self.n_jobs = n_jobs
+        self.track_perplexity = track_perplexity
         self.random_state = random_state
         self.progress = progress
 
     def _make_prior(self, n_documents: int) -> Prior:
         return dirichlet_process(self._concentration(n_documents), n_documents)
+
+    def _make_parallel_prior(self, n_documents: int) -> Prior:
+        n_clusters = self.max_clusters or max(min(DEFAULT_MAX_CLUSTERS, n_documents), 1)
+        return finite_dirichlet(n_clusters, self._concentration(n_documents) / n_clusters)
 
     def _start(self, has_words: NDArray[np.bool_]) -> int:
         return int(self.n_start_clusters)

@@ -14,17 +14,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
+from textmix.engines.engine import ENGINES, make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.hyperparameters import GammaPrior, check_prior
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.partition import SamplerSettings, fit_partition
+from textmix.inference.metropolis import MetropolisSettings
+from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
+from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
+from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.inference.seeds import seed_from
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
 from textmix.results.words import ScoredWord, top_words
+
+PARALLEL_FROM = 1_000_000  # stored counts from which "auto" is "parallel"
 
 
 class GibbsMixture(DocumentMixture):
@@ -34,7 +41,7 @@ class GibbsMixture(DocumentMixture):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
+        "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"}), "array-like"],
         "alpha_prior": ["array-like"],
         "beta_prior": ["array-like"],
         "n_sweeps": [Interval(Integral, 0, None, closed="left")],
@@ -42,16 +49,35 @@ class GibbsMixture(DocumentMixture):
         "sampler": [StrOptions({"auto", "sparse", "dense"})],
         "polish": ["boolean"],
         "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "inference": [StrOptions({"gibbs", "metropolis", "parallel", "auto"})],
+        "refresh_every": [Interval(Integral, 1, None, closed="left"), None],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "switch": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "word_probabilities": [StrOptions({MEANS, SAMPLED, UNCOLLAPSED})],
+        "leave_out": ["boolean"],
+        "engine": [StrOptions(set(ENGINES))],
+        "n_jobs": [Integral, None],
+        "track_perplexity": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
         "progress": ["boolean", None],
     }
 
     _beta_to_start_from: ClassVar[float]
 
-    alpha: float | str
-    beta: float | str
+    alpha: Any
+    beta: Any
     alpha_prior: Any
     beta_prior: Any
+    inference: str
+    refresh_every: int | None
+    n_steps: int
+    switch: int | str
+    word_probabilities: str
+    leave_out: bool
+    engine: str
+    client: Any
+    n_jobs: int | None
+    track_perplexity: bool
     n_sweeps: int
     tol: float
     sampler: str
@@ -64,9 +90,13 @@ class GibbsMixture(DocumentMixture):
     def _make_prior(self, n_documents: int) -> Prior:
         """The prior for so many documents with words."""
 
+    def _make_parallel_prior(self, n_documents: int) -> Prior:
+        """The same, with a fixed number of clusters, for the parallel sampler."""
+        return self._make_prior(n_documents)
+
     @abstractmethod
-    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int:
-        """Labels to start from, or a number of random clusters."""
+    def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int | str:
+        """Labels to start from, a number of random clusters, or "online"."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
@@ -74,23 +104,20 @@ class GibbsMixture(DocumentMixture):
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
         n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
-        prior = self._make_prior(n_documents)
-        beta = self._beta_to_start_from if self.beta == "learn" else float(self.beta)
         self._polished = bool(self.polish)
-        check_magnitude(beta * counts.shape[1], "beta times the number of words")
-        check_magnitude(prior.concentration + prior.pseudo_count * prior.max_clusters, "alpha in all")
-        # There is nothing to learn from no documents.
-        alpha_prior, beta_prior = self._learned_priors() if n_documents > 0 else (None, None)
-        partition = fit_partition(
-            counts,
-            whole,
-            self._start(np.diff(counts.indptr) > 0),
-            beta,
-            prior,
-            SamplerSettings(int(self.n_sweeps), float(self.tol), self.sampler, self._polished, alpha_prior, beta_prior),
-            seed_from(self.random_state),
-            Progress(self.progress),
-        )
+        self.inference_ = self._choose_inference(counts, n_documents)
+        parallel = self.inference_ == "parallel"
+        prior = self._make_parallel_prior(n_documents) if parallel else self._make_prior(n_documents)
+        beta = self._check_beta(counts.shape[1])
+        check_magnitude(float(np.sum(beta)) * (counts.shape[1] if np.ndim(beta) == 0 else 1), "beta of all words")
+        check_magnitude(prior.mass, "alpha in all")
+        start = self._start(np.diff(counts.indptr) > 0)
+        seed, progress = seed_from(self.random_state), Progress(self.progress)
+        if parallel:
+            partition = self._fit_parallel(counts, whole, start, beta, prior, seed, progress)
+        else:
+            settings = self._sampler_settings(n_documents)
+            partition = fit_partition(counts, whole, start, beta, prior, settings, seed, progress)
         self.labels_ = partition.labels
         self.n_clusters_ = int(partition.labels.max(initial=-1)) + 1
         self.n_iter_ = partition.n_sweeps
@@ -100,7 +127,7 @@ class GibbsMixture(DocumentMixture):
         self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
         self.cluster_word_counts_ = sum_by_cluster(counts, self.labels_, self.n_clusters_)
         self._beta, self._prior = partition.beta, partition.prior
-        self.alpha_, self.beta_ = partition.prior.alpha, partition.beta
+        self.alpha_, self.beta_ = partition.prior.alpha if np.ndim(self.alpha) == 0 else self.alpha, partition.beta
         self._unit = partition.unit
         self._twins = partition.twins
         self._counts = counts
@@ -108,11 +135,65 @@ class GibbsMixture(DocumentMixture):
         self.__dict__.pop("_outlier_scores", None)
         return self
 
+    def _check_beta(self, n_words: int) -> float | NDArray[np.float64]:
+        """β to start from, or that of each word."""
+        if isinstance(self.beta, str):
+            return self._beta_to_start_from
+        return check_pseudo_counts(self.beta, n_words, "beta", "words")
+
+    def _choose_inference(self, counts: scipy.sparse.csr_array, n_documents: int) -> str:
+        """What "auto" stands for; raises ValueError for what cannot be had together."""
+        learns = any(isinstance(value, str) and value == "learn" for value in (self.alpha, self.beta))
+        if learns and self.inference in ("metropolis", "parallel"):
+            raise ValueError(f'alpha="learn" and beta="learn" need inference="gibbs", not {self.inference!r}')
+        if self.inference != "auto":
+            return self.inference
+        return "parallel" if counts.nnz >= PARALLEL_FROM and not learns else "gibbs"
+
+    def _sampler_settings(self, n_documents: int) -> SamplerSettings:
+        # There is nothing to learn from no documents.
+        alpha_prior, beta_prior = self._learned_priors() if n_documents > 0 else (None, None)
+        metropolis = None
+        if self.inference_ == "metropolis":
+            switch = None if isinstance(self.switch, str) else int(self.switch)
+            metropolis = MetropolisSettings(self.refresh_every, int(self.n_steps), switch)
+        return SamplerSettings(
+            int(self.n_sweeps),
+            float(self.tol),
+            self.sampler,
+            self._polished,
+            alpha_prior,
+            beta_prior,
+            metropolis,
+            bool(self.track_perplexity),
+        )
+
+    def _fit_parallel(
+        self,
+        counts: scipy.sparse.csr_array,
+        whole: bool,
+        start: NDArray[np.int32] | int | str,
+        beta: float | NDArray[np.float64],
+        prior: Prior,
+        seed: int,
+        progress: Progress,
+    ) -> FittedPartition:
+        if isinstance(start, np.ndarray):
+            start = np.where(np.diff(counts.indptr) > 0, start, -1)
+        at_means = self.word_probabilities == MEANS
+        source = deal_out_counts(counts, beta, whole, keep_lone_words=not (at_means and self.leave_out))
+        settings = ParallelSettings(
+            int(self.n_sweeps), float(self.tol), self._polished, self.word_probabilities, bool(self.leave_out)
+        )
+        with make_engine(self.engine, self.n_jobs, self.client) as engine:
+            return fit_parallel(source, start, beta, prior, settings, seed, engine, progress)
+
     def _learned_priors(self) -> tuple[GammaPrior | None, GammaPrior | None]:
         """The Gamma priors of α and β, None where they are held."""
         alpha_prior = check_prior(self.alpha_prior, "alpha_prior")
         beta_prior = check_prior(self.beta_prior, "beta_prior")
-        return alpha_prior if self.alpha == "learn" else None, beta_prior if self.beta == "learn" else None
+        learns = [isinstance(value, str) and value == "learn" for value in (self.alpha, self.beta)]
+        return alpha_prior if learns[0] else None, beta_prior if learns[1] else None
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words.
@@ -144,6 +225,17 @@ class GibbsMixture(DocumentMixture):
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of `score_samples`."""
         return float(np.mean(self.score_samples(X)))
+
+    def perplexity(self, X: Any = None) -> float:
+        """exp(−Σ log p(d) / Σ length) of new documents at the posterior means of the clusters (X-DMM, eq. 3).
+
+        Without X of the training documents, each left out of its own cluster.
+        """
+        if X is None:
+            check_is_fitted(self)
+            return self._scorer(self._unit).perplexity(self._counts, self.labels_)
+        scorer, counts = self._scorer_and_counts(X)
+        return scorer.perplexity(counts)
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
@@ -207,3 +299,15 @@ def check_magnitude(value: float, name: str) -> None:
     """Refuse settings so large that weights would overflow."""
     if not value < 1e200:
         raise ValueError(f"{name} is {value:g}; it must be below 1e200")
+
+
+def check_pseudo_counts(values: Any, n: int, name: str, of: str) -> float | NDArray[np.float64]:
+    """One number above 0, or one for each of n."""
+    if np.ndim(values) == 0:
+        return float(values)
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; give one number, or one for each of the {n:,} {of}")
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(f"{name} must be above 0 for each of the {of}")
+    return float(array[0]) if n == 1 else array

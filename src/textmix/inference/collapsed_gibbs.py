@@ -22,9 +22,10 @@ from textmix.inference.layout import (
     roomy,
 )
 from textmix.inference.run import Tick
-from textmix.kernels.gibbs import sweep
+from textmix.kernels.gibbs import place, sweep
 from textmix.kernels.state import N_MOVED, Model, Prior
 from textmix.kernels.statistics import compact_labels, log_likelihood, log_prior
+from textmix.priors.finite_dirichlet import with_idle_cluster
 
 BLOCK = 4096  # documents between two looks at the clock and at Ctrl-C
 MOVED_SHARE = 0.25  # the layout follows the clusters once so many documents have moved
@@ -61,11 +62,41 @@ class GibbsState:
     def log_joint(self) -> float:
         """log p(labels, words), labels as a labelled partition into the prior's clusters."""
         likelihood = log_likelihood(self.clusters, self.model)
-        return float(likelihood + log_prior(self.clusters, self.prior) + self.prepared.log_lone_words)
+        return float(likelihood + log_prior(self.clusters, self.prior, self.prior.mass) + self.prepared.log_lone_words)
 
     def sample(self, rng: np.random.Generator, tick: Tick) -> int:
         """Draw a cluster for every document once; return how many changed theirs."""
         return self._pass_over(lambda n: rng.random(n), _NO_TWINS, tick)
+
+    def place_all(self, rng: np.random.Generator, tick: Tick) -> None:
+        """Give every document, in random order, a cluster given those that came before it (FGSDMM+)."""
+        order = rng.permutation(self.labels.size).astype(np.int64)
+        prior, laid_out = self.prior, 0
+        if prior.labelled:
+            self.prior = with_idle_cluster(prior)
+        for first in range(0, order.size, BLOCK):
+            last = min(first + BLOCK, order.size)
+            uniforms = rng.random(last - first)
+            position = first
+            while position < last:
+                if position >= 2 * laid_out or position > first:
+                    self.lay_out(grow=2, spare=1)  # a document comes in a cluster of its own, if only for a moment
+                    laid_out = position
+                position = place(
+                    self.prepared.documents,
+                    self.clusters,
+                    self.model,
+                    self.prior,
+                    self.table,
+                    self.scratch,
+                    order,
+                    position,
+                    last,
+                    uniforms,
+                )
+            tick(last - first)
+        self.prior = prior
+        self.lay_out()
 
     def improve(self, twins: NDArray[np.int32], tick: Tick) -> int:
         """Give every document once its most probable cluster; return how many changed theirs.
@@ -114,14 +145,22 @@ class GibbsState:
         self.prepared = self.prepared._replace(log_lone_words=log_lone_words)
         self._tabulate()
 
-    def lay_out(self, grow: int = 1) -> None:
-        """Make all statistics anew from the labels, with room for `grow` times as many clusters and some more."""
+    def lay_out(self, grow: int = 1, spare: int = 0) -> None:
+        """Make all statistics anew from the labels, with room for `grow` times as many clusters and some more.
+
+        spare: slots beyond the number of clusters that the prior allows.
+        """
         # The old ones go first: the two together would be the peak of a fit's memory.
         self.__dict__.pop("clusters", None)
         self.__dict__.pop("table", None)
-        n_clusters = compact_labels(self.labels, int(self.labels.max(initial=-1)) + 1)
-        capacity = roomy(grow * n_clusters, self.prior.max_clusters)
-        self.clusters = lay_out_clusters(self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs)
+        labelled, n_clusters = self.prior.labelled, self.prior.max_clusters
+        capacity = n_clusters
+        if not labelled:
+            n_clusters = compact_labels(self.labels, int(self.labels.max(initial=-1)) + 1)
+            capacity = roomy(grow * n_clusters, self.prior.max_clusters) + spare
+        self.clusters = lay_out_clusters(
+            self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs, labelled
+        )
         self._tabulate()
 
     def _tabulate(self) -> None:

@@ -26,6 +26,7 @@ class Prepared(NamedTuple):
     """Documents in the form the kernels take, and what they need to know of them."""
 
     documents: Documents
+    words: NDArray[np.int64]  # the column of each word, as the sampler numbers them
     list_starts: NDArray[Any]  # room for each word's pairs: as many as documents that hold it
     unit: float
     max_word_total: int
@@ -40,34 +41,44 @@ def fixed_point_scale(total: float, whole: bool) -> float:
     return 1.0 if whole else 2.0 ** (60 - math.ceil(math.log2(max(total, 1.0))))
 
 
-def prepare_documents(counts: scipy.sparse.csr_array, beta: float, whole: bool) -> Prepared:
+def prepare_documents(
+    counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64], whole: bool, *, keep_lone_words: bool = False
+) -> Prepared:
     """Number the words by falling document frequency, leave out those of one document, take counts as integers."""
     indptr, indices, data = counts.indptr, counts.indices, counts.data
     n_documents, n_words = counts.shape
     total = float(data.sum(dtype=np.float64))
     scale = fixed_point_scale(total, whole)
     frequencies = count_kernels.document_frequencies(indices, data, n_words)
-    n_kept = int(np.count_nonzero(frequencies > 1))
+    n_kept = int(np.count_nonzero(frequencies > (0 if keep_lone_words else 1)))
     kept = np.argsort(-frequencies, kind="stable")[:n_kept]
     new_ids = np.full(n_words, -1, np.int32)
     new_ids[kept] = np.arange(n_kept, dtype=np.int32)
     count_type: Any = np.int32 if whole and total < np.iinfo(np.int32).max else np.int64
     word_starts = np.zeros(n_kept + 1, count_type)
     np.cumsum(frequencies[kept], out=word_starts[1:])
-    del kept, frequencies
+    del frequencies
     n_entries = int(word_starts[-1])
     lengths = np.zeros(n_documents, count_type)
     by_word = np.empty(n_entries, np.int32), np.empty(n_entries, count_type)
     starts = np.zeros(n_documents + 1, count_type)
+    betas = np.atleast_1d(np.asarray(beta, dtype=np.float64))
     log_lone_words = count_kernels.fill_by_word(
-        indptr, indices, data, scale, beta, new_ids, word_starts, *by_word, lengths, starts
+        indptr, indices, data, scale, betas, new_ids, word_starts, *by_word, lengths, starts
     )
     del new_ids
     np.cumsum(starts, out=starts)
     by_document = np.empty(n_entries, np.uint32), np.empty(n_entries, count_type)
     max_word_total = int(count_kernels.fill_by_document(word_starts, *by_word, starts, *by_document))
     documents = Documents(starts, *by_document, lengths)
-    return Prepared(documents, word_starts, 1.0 / scale, max_word_total, log_lone_words)
+    return Prepared(documents, kept, word_starts, 1.0 / scale, max_word_total, log_lone_words)
+
+
+def betas_of_words(beta: float | NDArray[np.float64], words: NDArray[np.int64]) -> float | NDArray[np.float64]:
+    """β of each word as the sampler numbers them, from β of each column; those of words left out come last."""
+    if isinstance(beta, float):
+        return beta
+    return np.append(beta[words], np.delete(beta, words))
 
 
 class PairRoom(NamedTuple):
@@ -83,12 +94,19 @@ def build_pair_room(documents: Documents) -> PairRoom:
 
 
 def lay_out_clusters(
-    prepared: Prepared, labels: NDArray[np.int32], n_clusters: int, capacity: int, sampler: str, pairs: PairRoom
+    prepared: Prepared,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    capacity: int,
+    sampler: str,
+    pairs: PairRoom,
+    labelled: bool = False,
 ) -> Clusters:
     """Count the statistics of labels 0 … n_clusters − 1, with room for `capacity` clusters; `pairs` is overwritten.
 
     Words in many clusters get a row with a column a slot, others a list of (cluster, count) pairs; `sampler` is "auto",
     or "dense" (every word a row), or "sparse" (none). "auto" spends on rows at most half the memory of the lists.
+    labelled: slots belong to their clusters for good.
     """
     documents, n_words = prepared.documents, prepared.list_starts.size - 1
     count_type = documents.counts.dtype
@@ -101,7 +119,7 @@ def lay_out_clusters(
         list_lengths=np.zeros(n_words, np.int32),
         pair_slots=pairs.slots,
         pair_counts=pairs.counts,
-        free_slots=np.empty(capacity, np.int32),
+        free_slots=np.empty(0 if labelled else capacity, np.int32),
         counters=np.array([n_clusters, 0, 0]),
     )
     count_pairs(documents, clusters)
@@ -114,25 +132,35 @@ def lay_out_clusters(
     return clusters
 
 
-def plain_length_limit(prepared: Prepared, model: Model) -> int:
+def plain_length_limit(n_tokens: int, max_word_total: int, model: Model) -> int:
     """The longest document whose weights are sure to be computed in plain numbers without over- or underflow."""
-    if model.unit != 1.0 or model.beta > PLAIN_BETA_LIMIT:
+    if model.unit != 1.0 or model.betas.max() > PLAIN_BETA_LIMIT:
         return 0
-    n_tokens = int(prepared.documents.lengths.sum())
-    widest = max(prepared.max_word_total / model.beta, n_tokens / model.vocabulary_beta)
+    widest = max(max_word_total / model.betas.min(), n_tokens / model.vocabulary_beta)
     return int(PLAIN_POWERS / math.log10(2.0 + widest))
 
 
 def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, prior: Prior) -> LengthTable:
     """The table of the most frequent document lengths; it takes at most half the memory of the counts."""
+    lengths = prepared.documents.lengths
+    limit = plain_length_limit(int(lengths.sum()), prepared.max_word_total, model)
+    frequencies = count_kernels.count_lengths(lengths, min(limit, int(lengths.max(initial=0))))
+    return tabulate_lengths(frequencies, prepared.documents.words.size // 2, clusters, model, prior)
+
+
+def tabulate_lengths(
+    frequencies: NDArray[np.int64], n_numbers: int, clusters: Clusters, model: Model, prior: Prior
+) -> LengthTable:
+    """The table of the most frequent of the lengths 0, 1, …, each of which so many documents have.
+
+    It has some n_numbers at most, but one length in any case.
+    """
     capacity = clusters.sizes.size
-    limit = min(plain_length_limit(prepared, model), int(prepared.documents.lengths.max(initial=0)))
-    frequencies = count_kernels.count_lengths(prepared.documents.lengths, limit)
     frequencies[0] = 0
-    room = max(prepared.documents.words.size // (2 * capacity), 1)
+    room = max(n_numbers // capacity, 1)
     frequent = np.argsort(-frequencies, kind="stable")[: min(MAX_LENGTHS, room)]
     frequent = np.sort(frequent[frequencies[frequent] > 0])
-    row_of_length = np.full(limit + 1, -1, np.int32)
+    row_of_length = np.full(frequencies.size, -1, np.int32)
     row_of_length[frequent] = np.arange(frequent.size, dtype=np.int32)
     table = LengthTable(
         row_of_length=row_of_length,

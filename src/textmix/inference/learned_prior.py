@@ -50,8 +50,8 @@ class LearnedPrior:
             else:
                 sizes = state.clusters.sizes
                 profile = CountProfile.of(sizes, np.array([sizes.sum()]), prior.max_clusters)
-                alpha = profile.draw(prior.pseudo_count, self.alpha_prior, rng)
-                prior = prior._replace(pseudo_count=alpha)
+                alpha = profile.draw(prior.alpha, self.alpha_prior, rng)
+                prior = prior._replace(pseudo_counts=np.array([alpha]))
             drawn["alpha"] = alpha
         if self.beta_prior is not None:
             beta = drawn["beta"] = self._profile().draw(beta, self.beta_prior, rng)

@@ -15,3 +15,10 @@ def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     ranks = np.full(sizes.size + 1, -1, np.int32)
     ranks[order] = np.arange(sizes.size, dtype=np.int32)
     return ranks[labels]
+
+
+def slots_in_order(labels: NDArray[np.int32], ordered: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Which label each cluster of an ordered partition had before."""
+    slots = np.zeros(int(ordered.max(initial=-1)) + 1, np.int64)
+    slots[ordered[ordered >= 0]] = labels[ordered >= 0]
+    return slots

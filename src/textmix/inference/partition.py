@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.hyperparameters import GammaPrior
 from textmix.inference.identical import count_twins, put_twins_together
-from textmix.inference.layout import prepare_documents
+from textmix.inference.layout import betas_of_words, prepare_documents
 from textmix.inference.learned_prior import LearnedPrior
-from textmix.inference.ordering import order_by_size
+from textmix.inference.metropolis import MetropolisSettings, MetropolisSweeps
+from textmix.inference.ordering import order_by_size, slots_in_order
+from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.inference.progress import Progress
-from textmix.inference.run import Outcome, Tick, run
+from textmix.inference.run import Move, Outcome, Tick, Trace, run
 from textmix.inference.seeds import START, generator
-from textmix.inference.stopping import no_document_moved, settled_sampler
+from textmix.inference.stopping import WINDOW, no_document_moved, settled_sampler
 from textmix.kernels.state import Prior
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
+from textmix.priors.finite_dirichlet import of_occupied
 
 MAX_PASSES = 100  # greedy passes before polishing gives up
+FROZEN_PART = 10  # one in so many Metropolis-Hastings sweeps, at the end, has frozen proposals
+LONGEST_WINDOW = 20  # sweeps that Metropolis-Hastings is watched over, as it moves less in each
+SWITCH_SHARE = 0.1  # Metropolis-Hastings takes over when a sweep moves fewer documents than this
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class SamplerSettings:
     polish: bool
     alpha_prior: GammaPrior | None = None  # None: α is held
     beta_prior: GammaPrior | None = None
+    metropolis: MetropolisSettings | None = None  # None: Gibbs sweeps to the end
+    perplexity: bool = False  # whether the trace has it
 
 
 @dataclass(frozen=True)
@@ -49,38 +57,51 @@ class FittedPartition:
     converged: bool
     log_joint: float
     unit: float
-    beta: float  # as given, or the last that was drawn
-    prior: Prior
+    beta: float | NDArray[np.float64]  # as given, or the last that was drawn
+    prior: Prior  # of the clusters in the order of their labels
 
 
 def fit_partition(
     counts: scipy.sparse.csr_array,
     whole: bool,
-    start: NDArray[np.int32] | int,
-    beta: float,
+    start: NDArray[np.int32] | int | str,
+    beta: float | NDArray[np.float64],
     prior: Prior,
     settings: SamplerSettings,
     seed: int,
     progress: Progress,
 ) -> FittedPartition:
-    """Sample from a start (labels, or a number of random clusters), polish, and order the clusters by size."""
+    """Sample from a start, polish, and order the clusters by size.
+
+    start: labels, a number of random clusters, or "online": documents come one by one.
+    """
     prepared = prepare_documents(counts, beta, whole)
     has_words = prepared.documents.lengths > 0
-    if isinstance(start, int):
+    if isinstance(start, str):
+        labels = np.full(has_words.size, -1, np.int32)
+    elif isinstance(start, int):
         labels = generator(seed, START).integers(start, size=has_words.size, dtype=np.int32)
     else:
         labels = start.astype(np.int32)
     labels[~has_words] = -1
-    model = dirichlet_multinomial(beta, counts.shape[1], prepared.unit, prepared.max_word_total)
+    betas = betas_of_words(beta, prepared.words)
+    model = dirichlet_multinomial(betas, counts.shape[1], prepared.unit, prepared.max_word_total)
     state = GibbsState(prepared, labels, model, prior, settings.sampler)
+    if isinstance(start, str):
+        with progress.task("starting", total=has_words.size) as task:
+            state.place_all(generator(seed, START), task.advance)
     learned = None
     if settings.alpha_prior is not None or settings.beta_prior is not None:
         learned = LearnedPrior(state, counts, settings.alpha_prior, settings.beta_prior)
+    sampler = Sampler(state, learned, settings, seed)
+    moves: list[Move] = [sampler.sweep]
+    if settings.perplexity:
+        moves.append(_perplexity_move(state, counts, beta))
     outcome = run(
-        [_sampling_move(state, learned, seed)],
+        moves,
         n_sweeps=settings.n_sweeps,
         n_documents=has_words.size,
-        settled=settled_sampler(settings.tol, state.n_documents),
+        settled=sampler.settled,
         progress=progress,
         name="sampling",
         columns=_trace_columns(settings),
@@ -96,33 +117,92 @@ def fit_partition(
             converged, interrupted = False, True
     if interrupted:
         state.lay_out()  # the labels are whole at any moment, the statistics need not be
+    labels = order_by_size(state.labels)
     return FittedPartition(
-        labels=order_by_size(state.labels),
+        labels=labels,
         twins=twins,
         trace=outcome.trace.arrays(),
         n_sweeps=outcome.n_sweeps,
         converged=converged,
         log_joint=state.log_joint(),
         unit=prepared.unit,
-        beta=state.model.beta,
-        prior=state.prior,
+        beta=state.model.beta if isinstance(beta, float) else beta,
+        prior=of_occupied(state.prior, slots_in_order(state.labels, labels)),
     )
 
 
 def _trace_columns(settings: SamplerSettings) -> list[str]:
     learned = [("alpha", settings.alpha_prior), ("beta", settings.beta_prior)]
-    drawn = [name for name, prior in learned if prior is not None]
-    return ["n_clusters", "n_moved", *drawn, "log_joint", "seconds"]
+    names = [name for name, prior in learned if prior is not None]
+    more = [("n_refreshed", settings.metropolis is not None), ("perplexity", settings.perplexity)]
+    names += ["log_joint", *(name for name, wanted in more if wanted)]
+    return ["n_clusters", "n_moved", *names, "seconds"]
 
 
-def _sampling_move(
-    state: GibbsState, learned: LearnedPrior | None, seed: int
-) -> Callable[[int, Tick], Mapping[str, float]]:
-    def move(sweep: int, tick: Tick) -> Mapping[str, float]:
-        rng = generator(seed, sweep)
-        n_moved = state.sample(rng, tick)
-        drawn = learned.draw(rng) if learned is not None else {}
-        return {"n_clusters": state.n_clusters, "n_moved": n_moved, **drawn, "log_joint": state.log_joint()}
+class Sampler:
+    """Sweeps over a state: Gibbs, or Metropolis-Hastings once few documents move, with when to stop."""
+
+    def __init__(self, state: GibbsState, learned: LearnedPrior | None, settings: SamplerSettings, seed: int) -> None:
+        self._state = state
+        self._learned = learned
+        self._settings = settings
+        self._seed = seed
+        self._metropolis: MetropolisSweeps | None = None
+        self._n_frozen = 0  # sweeps at the end whose proposals are not refreshed
+        self._first_frozen = settings.n_sweeps
+        self._has_levelled = False
+        self._levelled = settled_sampler(settings.tol, state.n_documents)
+
+    def sweep(self, index: int, tick: Tick) -> Mapping[str, float]:
+        """One sweep, as run.Move has it."""
+        state, rng = self._state, generator(self._seed, index)
+        if self._metropolis is not None:
+            n_moved, n_refreshed = self._metropolis.sample(index, rng, tick, frozen=index >= self._first_frozen)
+        else:
+            n_moved, n_refreshed = state.sample(rng, tick), state.n_documents
+            self._switch(index, n_moved)
+        drawn = self._learned.draw(rng) if self._learned is not None else {}
+        record = {"n_clusters": state.n_clusters, "n_moved": n_moved, **drawn, "log_joint": state.log_joint()}
+        return record if self._settings.metropolis is None else {**record, "n_refreshed": n_refreshed}
+
+    def _switch(self, index: int, n_moved: int) -> None:
+        wanted = self._settings.metropolis
+        if wanted is None:
+            return
+        few = n_moved < SWITCH_SHARE * self._state.n_documents
+        if few if wanted.switch is None else index + 1 >= wanted.switch:
+            period = wanted.period or self._state.n_clusters
+            self._metropolis = MetropolisSweeps(self._state, period, wanted.n_steps)
+            self._n_frozen = min(period, self._settings.n_sweeps // FROZEN_PART)
+            self._first_frozen -= self._n_frozen
+            window = max(WINDOW, min(period, LONGEST_WINDOW))
+            self._levelled = settled_sampler(self._settings.tol, self._state.n_documents, window)
+
+    def settled(self, trace: Trace) -> bool:
+        """Whether to stop: Gibbs sweeps once they have levelled off, others after some sweeps more, frozen."""
+        n_done = len(trace.columns["n_moved"])
+        if not self._has_levelled and n_done <= self._first_frozen and self._levelled(trace):
+            self._first_frozen, self._has_levelled = n_done, True
+        return self._has_levelled and n_done >= self._first_frozen + self._n_frozen
+
+
+def _perplexity_move(state: GibbsState, counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]) -> Move:
+    """Records the perplexity of all documents after the sweep; it costs about as much as a sweep."""
+    n_tokens = float(counts.data.sum(dtype=np.float64))
+
+    def move(index: int, tick: Tick) -> Mapping[str, float]:
+        drawn = state.model.beta if isinstance(beta, float) else beta
+        model = dirichlet_multinomial(
+            betas_of_words(drawn, state.prepared.words),
+            counts.shape[1],
+            state.prepared.unit,
+            state.prepared.max_word_total,
+            at_mean=True,
+        )
+        log_p = log_predictive(state.prepared.documents, state.clusters, model, state.prior)
+        log_betas = sum_log_betas(counts.indices, counts.data, drawn)
+        n_others = max(state.n_documents - 1, 0)
+        return {"perplexity": perplexity(log_p, state.n_documents, n_others, n_tokens, log_betas, model, state.prior)}
 
     return move
 

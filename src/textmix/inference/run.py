@@ -56,14 +56,16 @@ def run(
     progress: Progress,
     name: str,
     columns: Sequence[str],
+    earlier: Mapping[str, Sequence[float]] | None = None,
 ) -> Outcome:
     """Run the moves, in order, once a sweep, until `settled` says so or n_sweeps are done.
 
-    `columns` are the names that the trace has even if there was no sweep.
+    `columns` are the names that the trace has even if there was no sweep; it begins with `earlier`, the trace of a run
+    that is resumed.
 
     Ctrl-C ends the run at the end of the block of documents at hand; what has been reached stays.
     """
-    trace = Trace({column: [] for column in columns})
+    trace = Trace({column: list((earlier or {}).get(column, ())) for column in columns})
     with progress.task(name, total=n_sweeps * n_documents * len(moves)) as task:
         for index in range(n_sweeps):
             started = time.perf_counter()

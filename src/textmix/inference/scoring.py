@@ -11,6 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.kernels.conditionals import conditional_probabilities
 from textmix.kernels.state import Clusters, Documents, Model, Prior
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
@@ -40,7 +41,7 @@ class PartitionScorer:
         cls,
         cluster_sizes: NDArray[np.int64],
         cluster_word_counts: scipy.sparse.csr_array,
-        beta: float,
+        beta: float | NDArray[np.float64],
         prior: Prior,
         unit: float,
     ) -> PartitionScorer:
@@ -94,7 +95,7 @@ class PartitionScorer:
 
     def log_densities(self, counts: scipy.sparse.csr_array, n_documents: int) -> NDArray[np.float64]:
         """log p(d | the partition) of new documents, as sequences of words; 0 for a document without words."""
-        mass = n_documents + self.prior.concentration + self.prior.pseudo_count * self.prior.max_clusters
+        mass = n_documents + self.prior.mass
         densities = np.zeros(counts.shape[0])
         for block in self.blocks(counts):
             known = ~np.isnan(block.log_new)
@@ -102,9 +103,30 @@ class PartitionScorer:
             densities[block.rows][known] = log_weight - np.log(mass)
         return densities + self._log_in_empty_cluster(counts)
 
+    def perplexity(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None = None) -> float:
+        """Of documents at the posterior means (X-DMM, eq. 3); those with a label are left out of their cluster."""
+        n_words, betas = counts.shape[1], self.model.betas
+        beta = float(betas[0]) if betas.size == 1 else betas
+        max_count = int(self.clusters.pair_counts.max(initial=0))
+        model = dirichlet_multinomial(beta, n_words, self.model.unit, max_count, at_mean=True)
+        documents = self._documents(counts)
+        own = np.full(counts.shape[0], -1, np.int32) if labels is None else labels
+        log_p = log_predictive(documents, self.clusters._replace(labels=own), model, self.prior)
+        n_others = int(self.clusters.sizes.sum()) - (labels is not None)
+        return perplexity(
+            log_p,
+            int(np.count_nonzero(documents.lengths)),
+            max(n_others, 0),
+            float(counts.data.sum(dtype=np.float64)),
+            sum_log_betas(counts.indices, counts.data, beta),
+            model,
+            self.prior,
+        )
+
     def _log_in_empty_cluster(self, counts: scipy.sparse.csr_array) -> NDArray[np.float64]:
         """log p(d | an empty cluster) (GSDPMM, eq. IV.43)."""
-        beta, vocabulary_beta = self.model.beta, self.model.vocabulary_beta
+        beta, vocabulary_beta = self.model.betas, self.model.vocabulary_beta
+        beta = beta if beta.size == 1 else beta[counts.indices]
         gains = scipy.sparse.csr_array(
             (gammaln(beta + counts.data) - gammaln(beta), counts.indices, counts.indptr), shape=counts.shape
         )

@@ -32,7 +32,7 @@ def conditional_probabilities(documents, clusters, model, prior, first, last, pr
         own = np.int64(clusters.labels[document])
         alone = own >= 0 and clusters.sizes[own] == 1
         log_weigh_all(documents, clusters, model, prior, row, document)
-        fresh = new_weight(clusters, prior, alone)
+        fresh = new_weight(clusters, prior, own)
         log_new[index] = math.log(fresh) if fresh > 0.0 else -np.inf
         highest = -np.inf
         for slot in range(n_slots):

@@ -42,11 +42,11 @@ def in_units(value, scale):
 
 
 @kernel
-def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, documents, counts, lengths, starts):
+def fill_by_word(indptr, indices, data, scale, betas, new_ids, word_starts, documents, counts, lengths, starts):
     """Write the entries word by word (CSC), words by their new ids; a word whose new id is −1 counts in lengths only.
 
     `starts` gets, one place on, how many entries of each document are written. Returns Σ log Γ(c + β) − log Γ(β) over
-    the entries of words whose new id is −1.
+    the entries of words whose new id is −1; `betas` has the β of each column, the last one holds for all that follow.
     """
     position = word_starts[:-1].copy()
     log_lone_words = 0.0
@@ -64,6 +64,7 @@ def fill_by_word(indptr, indices, data, scale, beta, new_ids, word_starts, docum
                     position[word] = place + 1
                     starts[document + 1] += 1
                 else:
+                    beta = betas[min(indices[entry], betas.size - 1)]
                     log_lone_words += log_rising(beta, count / scale)
         lengths[document] = total
     return log_lone_words

@@ -6,7 +6,7 @@ import numpy as np
 
 from .jit import inline, kernel
 from .state import N_SLOTS
-from .statistics import has_room, move_document, take_slot
+from .statistics import add_document, has_room, move_document, take_slot
 from .weights import n_partial_sums, partial_sums, refresh_bases, weigh
 
 NEW = -1  # the choice "a new cluster"
@@ -88,6 +88,42 @@ def most_probable(clusters, table, scratch, weighed, own, only_twins):
     return slot if weight > current * (1.0 + TOLERANCE) else own
 
 
+@inline
+def go_to(documents, clusters, model, prior, table, document, option):
+    """Move a document to a slot, or with NEW to a cluster of its own, unless it is there already."""
+    own = np.int64(clusters.labels[document])
+    slot = option
+    if option == NEW:
+        slot = own if clusters.sizes[own] == 1 else take_slot(clusters)
+    if slot != own:
+        move_document(documents, clusters, document, slot)
+        for changed in (own, slot):
+            refresh_bases(clusters, model, prior, table, changed)
+
+
+@kernel(allocates=False)
+def place(documents, clusters, model, prior, table, scratch, order, first, last, uniforms):
+    """Give the documents order[first] … order[last − 1], which have no label yet, one: each from its conditional given
+    those that have one. Returns where it stopped for want of a slot.
+
+    A document comes as one that is alone in a cluster of its own; where clusters differ that is the last slot's, which
+    has no weight.
+    """
+    for index in range(first, last):
+        document = order[index]
+        if documents.lengths[document] == 0:
+            continue
+        if not prior.labelled and not has_room(clusters):
+            return index
+        slot = clusters.sizes.size - 1 if prior.labelled else take_slot(clusters)
+        add_document(documents, clusters, document, slot)
+        refresh_bases(clusters, model, prior, table, slot)
+        weighed = weigh(documents, clusters, model, prior, table, scratch, document)
+        option = draw(clusters, table, scratch, weighed, slot, uniforms[uniforms.size - last + index])
+        go_to(documents, clusters, model, prior, table, document, option)
+    return last
+
+
 @kernel(allocates=False)
 def sweep(documents, clusters, model, prior, table, scratch, first, last, uniforms, twins):
     """Choose a cluster anew for each of the documents first … last − 1; return where it stopped for want of a slot.
@@ -107,10 +143,5 @@ def sweep(documents, clusters, model, prior, table, scratch, first, last, unifor
             slot = most_probable(clusters, table, scratch, weighed, own, only_twins)
         else:
             slot = draw(clusters, table, scratch, weighed, own, uniforms[uniforms.size - last + document])
-        if slot == NEW:
-            slot = own if clusters.sizes[own] == 1 else take_slot(clusters)
-        if slot != own:
-            move_document(documents, clusters, document, slot)
-            for changed in (own, slot):
-                refresh_bases(clusters, model, prior, table, changed)
+        go_to(documents, clusters, model, prior, table, document, slot)
     return last

@@ -12,6 +12,9 @@ N_SLOTS = 0  # slots 0 … n_slots − 1 have been in use; some of them may be e
 N_FREE = 1  # how many of these stand in free_slots
 N_MOVED = 2  # documents moved since the statistics were laid out
 
+# What `Proposals.counters` holds: documents refreshed; proposals to go elsewhere; those of them that were accepted.
+N_REFRESHED, N_PROPOSED, N_ACCEPTED = 0, 1, 2
+
 
 # Index arrays that kernels gather by are unsigned: Numba checks signed ones for negative values at every access.
 # Arrays of type Any hold int32 where all counts are whole and add up to less than 2^31, else int64; all of them alike.
@@ -29,24 +32,42 @@ class Documents(NamedTuple):
 class Model(NamedTuple):
     """Dirichlet-multinomial component model with its tables."""
 
-    beta: float
-    vocabulary_beta: float  # V β
+    betas: NDArray[np.float64]  # β of each word, as the sampler numbers them; the last one holds for all that follow
+    vocabulary_beta: float  # Σ β over the vocabulary: V β
+    step: float  # 1: word probabilities are integrated out, products rise by 1; 0: they are at their mean, powers
     unit: float  # what 1 in the count arrays stands for: 1 for whole counts
-    log_rising_word: NDArray[np.float64]  # log Γ(β + n) − log Γ(β) for n = 0, 1, …; empty unless counts are whole
-    log_rising_length: NDArray[np.float64]  # log Γ(V β + n) − log Γ(V β), likewise
+    # For n = 0, 1, … log Γ(β + n) − log Γ(β), or with step 0 log(β + n); empty where counts are not whole or β differs.
+    log_rising_word: NDArray[np.float64]
+    log_rising_length: NDArray[np.float64]  # the same for V β
+
+    @property
+    def beta(self) -> float:
+        """The β that all words have."""
+        assert self.betas.size == 1
+        return float(self.betas[0])
 
 
 class Prior(NamedTuple):
-    """Prior on partitions: a cluster of m documents weighs m + pseudo_count, all empty ones together new_weight."""
+    """Prior on partitions: a cluster of m documents weighs m + its pseudo-count, all empty ones together new_weight.
 
-    pseudo_count: float
+    labelled: clusters differ, so that each of max_clusters has a slot of its own, also while it is empty.
+    """
+
+    pseudo_counts: NDArray[np.float64]  # of each slot; the last one holds for all that follow
     concentration: float
     max_clusters: int
+    labelled: bool
 
     @property
     def alpha(self) -> float:
-        """The parameter by the name that users know: of each cluster, or of the Dirichlet process."""
-        return self.concentration if self.concentration > 0.0 else self.pseudo_count
+        """The parameter by the name that users know: of the Dirichlet process, or of each cluster."""
+        return self.concentration if self.concentration > 0.0 else float(self.pseudo_counts[0])
+
+    @property
+    def mass(self) -> float:
+        """What all clusters weigh without documents."""
+        n_alike = max(self.max_clusters - self.pseudo_counts.size + 1, 0)
+        return self.concentration + float(self.pseudo_counts[:-1].sum() + n_alike * self.pseudo_counts[-1])
 
 
 class Clusters(NamedTuple):
@@ -60,7 +81,7 @@ class Clusters(NamedTuple):
     list_lengths: NDArray[np.int32]  # pairs in the list
     pair_slots: NDArray[np.uint32]
     pair_counts: NDArray[Any]  # n_z^w > 0
-    free_slots: NDArray[np.int32]  # a stack
+    free_slots: NDArray[np.int32]  # a stack; without room where slots belong to their clusters for good
     counters: NDArray[np.int64]
 
 
@@ -88,3 +109,39 @@ class Scratch(NamedTuple):
     sums: NDArray[np.float64]  # partial sums of weights
     factor_words: NDArray[np.uint32]  # the words of a document that have a row, repeated as often as they occur
     factor_shifts: NDArray[np.float64]  # β, β + 1, … for these
+
+
+class Proposals(NamedTuple):
+    """Candidates of each document, drawn from its conditional when it was refreshed. NEW is −1, as everywhere."""
+
+    options: NDArray[np.int32]  # a row a document
+    log_q: NDArray[np.float64]  # of each of these
+    gaps: NDArray[np.int32]  # how often the held option is proposed before each candidate, and after the last
+    n_kept: NDArray[np.int32]
+    next_kept: NDArray[np.int32]
+    held: NDArray[np.int32]  # the option that the document had after its refresh
+    log_q_held: NDArray[np.float64]
+    log_q_own: NDArray[np.float64]  # of the slot it is in now; −inf where that was not among its options
+    log_q_new: NDArray[np.float64]
+    counters: NDArray[np.int64]
+
+
+class Alias(NamedTuple):
+    """An alias table and room to make it; one entry an item."""
+
+    weights: NDArray[np.float64]
+    shares: NDArray[np.float64]  # how much of an item's place is its own
+    others: NDArray[np.int32]  # whose the rest is
+    queue: NDArray[np.int32]
+
+
+class Logs(NamedTuple):
+    """Logarithms of what a cluster makes of a document, relative to an empty cluster, for one sweep over all documents.
+
+    log w_z = weights[z] + N lengths[z] + Σ_w N_w (rows[w, z], or that of the word's pair; 0 where it has none)
+    """
+
+    weights: NDArray[np.float64]
+    lengths: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    pairs: NDArray[np.float64]

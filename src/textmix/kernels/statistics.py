@@ -143,6 +143,16 @@ def take_slot(clusters):
     return clusters.counters[N_SLOTS] - 1
 
 
+@inline
+def add_document(documents, clusters, document, slot):
+    """Put a document that is in no cluster into one."""
+    clusters.labels[document] = slot
+    clusters.sizes[slot] += 1
+    clusters.totals[slot] += documents.lengths[document]
+    add_words(documents, clusters, document, slot)
+    clusters.counters[N_MOVED] += 1
+
+
 @kernel(allocates=False)
 def move_document(documents, clusters, document, slot):
     """Give a document another cluster; a cluster left empty frees its slot."""
@@ -150,14 +160,10 @@ def move_document(documents, clusters, document, slot):
     clusters.sizes[previous] -= 1
     clusters.totals[previous] -= documents.lengths[document]
     remove_words(documents, clusters, document, previous)
-    if clusters.sizes[previous] == 0:
+    if clusters.sizes[previous] == 0 and clusters.free_slots.size > 0:
         clusters.free_slots[clusters.counters[N_FREE]] = previous
         clusters.counters[N_FREE] += 1
-    clusters.labels[document] = slot
-    clusters.sizes[slot] += 1
-    clusters.totals[slot] += documents.lengths[document]
-    add_words(documents, clusters, document, slot)
-    clusters.counters[N_MOVED] += 1
+    add_document(documents, clusters, document, slot)
 
 
 @kernel(allocates=False)
@@ -183,22 +189,26 @@ def log_likelihood(clusters, model):
     table = model.log_rising_word
     total = 0.0
     for word in range(clusters.list_lengths.size):
-        start = clusters.list_starts[word]
+        start, beta = clusters.list_starts[word], model.betas[min(word, model.betas.size - 1)]
         for pair in range(start, start + clusters.list_lengths[word]):
-            total += log_rising_from(table, model.beta, model.unit, 0, clusters.pair_counts[pair])
+            total += log_rising_from(table, beta, model.unit, 0, clusters.pair_counts[pair])
     n_slots = clusters.counters[N_SLOTS]
     for word in range(clusters.rows.shape[0]):
+        beta = model.betas[min(word, model.betas.size - 1)]
         for slot in range(n_slots):
             if clusters.rows[word, slot] > 0:
-                total += log_rising_from(table, model.beta, model.unit, 0, clusters.rows[word, slot])
+                total += log_rising_from(table, beta, model.unit, 0, clusters.rows[word, slot])
     for slot in range(n_slots):
         total -= log_rising_from(model.log_rising_length, model.vocabulary_beta, model.unit, 0, clusters.totals[slot])
     return total
 
 
 @kernel(allocates=False)
-def log_prior(clusters, prior):
-    """log of the probability of the partition's labels: finite Dirichlet (GSDPMM, eq. IV.12) or Dirichlet process."""
+def log_prior(clusters, prior, mass):
+    """log of the probability of the partition's labels: finite Dirichlet (GSDPMM, eq. IV.12) or Dirichlet process.
+
+    `mass` is what all clusters weigh without documents.
+    """
     n_documents, n_clusters, total = 0, 0, 0.0
     for slot in range(clusters.counters[N_SLOTS]):
         size = clusters.sizes[slot]
@@ -208,7 +218,7 @@ def log_prior(clusters, prior):
             if prior.concentration > 0.0:
                 total += math.lgamma(size)
             else:
-                total += log_rising(prior.pseudo_count, size)
+                total += log_rising(prior.pseudo_counts[min(slot, prior.pseudo_counts.size - 1)], size)
     if prior.concentration > 0.0:
-        return total + n_clusters * math.log(prior.concentration) - log_rising(prior.concentration, n_documents)
-    return total - log_rising(prior.pseudo_count * prior.max_clusters, n_documents)
+        total += n_clusters * math.log(prior.concentration)
+    return total - log_rising(mass, n_documents)

@@ -20,7 +20,7 @@ import numpy as np
 from .gamma import log_rising_from
 from .jit import inline, kernel
 from .state import N_SLOTS
-from .statistics import n_active
+from .statistics import find_pair, n_active
 
 NEGLIGIBLE = -45.0  # exp of it is below the rounding of a sum of weights
 BLOCK = 32  # base weights that are summed together
@@ -32,29 +32,58 @@ PLAIN_MIN, PLAIN_MAX = 1e-250, 1e250  # totals outside are computed in log space
 
 
 @inline
-def new_weight(clusters, prior, alone):
-    """What all empty clusters weigh together; a document alone in its cluster leaves one more behind."""
-    n_empty = prior.max_clusters - n_active(clusters) + (1 if alone else 0)
-    return prior.concentration + prior.pseudo_count * n_empty
+def new_weight(clusters, prior, own):
+    """What all empty clusters weigh together; a document alone in its cluster `own` leaves one more behind."""
+    if prior.labelled:
+        return 0.0
+    fresh = prior.concentration + prior.pseudo_counts[-1] * (prior.max_clusters - n_active(clusters))
+    if own >= 0 and clusters.sizes[own] == 1:
+        fresh += pseudo_count(prior, own)
+    return fresh
 
 
 @inline
-def base_weight(model, prior, size, total, length):
-    """(m + a) ∏_{i<N} (Vβ + i)/(n + Vβ + i) for a whole length N."""
-    weight = size + prior.pseudo_count
+def pseudo_count(prior, slot):
+    """The pseudo-count of the cluster in a slot."""
+    return prior.pseudo_counts[min(slot, prior.pseudo_counts.size - 1)]
+
+
+@inline
+def occupied_weight(prior, slot, size):
+    """m + a for the cluster in a slot; 0 for an empty one, unless clusters differ."""
+    return size + pseudo_count(prior, slot) if size > 0 or prior.labelled else 0.0
+
+
+@inline
+def beta_of(model, word):
+    """The pseudo-count of a word."""
+    return model.betas[min(word, model.betas.size - 1)]
+
+
+@inline
+def base_weight(model, weight, total, length):
+    """(m + a) ∏_{i<N} (Vβ + i)/(n + Vβ + i) for a whole length N, m + a being `weight`."""
     start = total + model.vocabulary_beta
     for i in range(length):
-        weight *= (model.vocabulary_beta + i) / (start + i)
+        weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)
     return weight
 
 
 @inline
-def gain(model, count, added):
+def gain(model, beta, count, added):
     """∏_{j<c} (n + β + j)/(β + j)."""
-    product = (count + model.beta) * (1.0 / model.beta)
+    product = (count + beta) * (1.0 / beta)
     for j in range(1, added):
-        product *= (count + model.beta + j) / (model.beta + j)
+        product *= (count + beta + j * model.step) / (beta + j * model.step)
     return product
+
+
+@inline
+def log_product(model, table, base, n, added):
+    """log ∏_{j<added} (base + n + j) for counts in units, from the table where it reaches."""
+    if model.step == 1.0:
+        return log_rising_from(table, base, model.unit, n, added)
+    return added * model.unit * (table[n] if 0 <= n < table.size else math.log(base + n * model.unit))
 
 
 @inline
@@ -62,12 +91,12 @@ def refresh_bases(clusters, model, prior, table, slot):
     """Write a cluster's column of the length table anew and correct the sums."""
     size = clusters.sizes[slot]
     start = clusters.totals[slot] + model.vocabulary_beta
-    weight = size + prior.pseudo_count if size > 0 else 0.0
+    weight = occupied_weight(prior, slot, size)
     reached = 0
     for row in range(table.lengths.size):
         length = table.lengths[row]
         for i in range(reached, length):
-            weight *= (model.vocabulary_beta + i) / (start + i)
+            weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)
         reached = length
         table.sums[row] += weight - table.bases[row, slot]
         table.bases[row, slot] = weight
@@ -115,6 +144,7 @@ def weigh_touched(documents, clusters, model, prior, table, scratch, document, r
     for entry in range(documents.starts[document], documents.starts[document + 1]):
         word = documents.words[entry]
         count = documents.counts[entry]
+        beta = beta_of(model, word)
         start = clusters.list_starts[word]
         stop = start + clusters.list_lengths[word]
         for pair in range(start, stop):
@@ -123,7 +153,7 @@ def weigh_touched(documents, clusters, model, prior, table, scratch, document, r
             before = gains[slot]
             touched[n_touched] = slot
             n_touched += np.uint32(before == 1.0)
-            gains[slot] = before * gain(model, present, count)
+            gains[slot] = before * gain(model, beta, present, count)
     bases = table.bases[row]
     weights[0] = own_base(documents, clusters, model, prior, document, own) * -gains[own]
     covered, covered_too = bases[own], 0.0  # two sums, so that one addition need not wait for the other
@@ -141,9 +171,8 @@ def weigh_touched(documents, clusters, model, prior, table, scratch, document, r
 def own_base(documents, clusters, model, prior, document, own):
     """The base weight of the document's own cluster without it; 0 if nothing is left of it."""
     length = documents.lengths[document]
-    if clusters.sizes[own] == 1:
-        return 0.0
-    return base_weight(model, prior, clusters.sizes[own] - 1, clusters.totals[own] - length, length)
+    weight = occupied_weight(prior, own, clusters.sizes[own] - 1)
+    return base_weight(model, weight, clusters.totals[own] - length, length)
 
 
 @inline
@@ -163,7 +192,7 @@ def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
     n_factors, first_list = list_factors(documents, clusters, model, scratch, start, stop)
     for entry in range(start, first_list):
         word, count = documents.words[entry], documents.counts[entry]
-        own_weight *= gain(model, np.int64(rows[word, own]) - count, count)
+        own_weight *= gain(model, beta_of(model, word), np.int64(rows[word, own]) - count, count)
     for first in range(0, n_slots, TILE):
         # Views that are indexed from 0: Numba would check any other start for negative values at every access.
         last = min(first + TILE, n_slots)
@@ -182,13 +211,14 @@ def weigh_all(documents, clusters, model, prior, table, scratch, document, row):
                 tile[slot] *= ((counts[slot] + shift) * scale) * ((more_counts[slot] + more_shift) * more_scale)
     for entry in range(first_list, stop):
         word, count = documents.words[entry], documents.counts[entry]
+        beta = beta_of(model, word)
         first = clusters.list_starts[word]
         present_in_own = count
         for pair in range(first, first + clusters.list_lengths[word]):
             slot, present = pair_slots[pair], pair_counts[pair]
             present_in_own = present if slot == own else present_in_own
-            weights[slot] *= gain(model, present, count)
-        own_weight *= gain(model, present_in_own - count, count)
+            weights[slot] *= gain(model, beta, present, count)
+        own_weight *= gain(model, beta, present_in_own - count, count)
     weights[own] = own_weight
     return partial_sums(weights, n_slots, scratch.sums)
 
@@ -200,7 +230,7 @@ def list_factors(documents, clusters, model, scratch, start, stop):
     while entry < stop and documents.words[entry] < clusters.rows.shape[0]:
         for j in range(documents.counts[entry]):
             scratch.factor_words[n_factors] = documents.words[entry]
-            scratch.factor_shifts[n_factors] = model.beta + j
+            scratch.factor_shifts[n_factors] = beta_of(model, documents.words[entry]) + j * model.step
             n_factors += 1
         entry += 1
     return n_factors, entry
@@ -252,36 +282,71 @@ def log_weigh_all(documents, clusters, model, prior, log_weights, document):
     own = clusters.labels[document]
     n_slots = clusters.counters[N_SLOTS]
     n_rows = clusters.rows.shape[0]
-    beta, unit, table = model.beta, model.unit, model.log_rising_word
+    table = model.log_rising_word
     length = documents.lengths[document]
-    log_empty = log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, 0, length)
+    log_empty = log_product(model, model.log_rising_length, model.vocabulary_beta, 0, length)
     for slot in range(n_slots):
         size, total = clusters.sizes[slot], clusters.totals[slot]
         if slot == own:
             size, total = size - 1, total - length
-        if size > 0:
+        weight = occupied_weight(prior, slot, size)
+        if weight > 0.0:
             log_weights[slot] = (
-                math.log(size + prior.pseudo_count)
+                math.log(weight)
                 + log_empty
-                - log_rising_from(model.log_rising_length, model.vocabulary_beta, unit, total, length)
+                - log_product(model, model.log_rising_length, model.vocabulary_beta, total, length)
             )
         else:
             log_weights[slot] = -np.inf
     for entry in range(documents.starts[document], documents.starts[document + 1]):
         word = documents.words[entry]
         count = documents.counts[entry]
-        fresh = log_rising_from(table, beta, unit, 0, count)
+        beta = beta_of(model, word)
+        fresh = log_product(model, table, beta, 0, count)
         if word < n_rows:
             counts = clusters.rows[word]
             for slot in range(n_slots):
                 present = counts[slot] - (count if slot == own else 0)
-                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+                log_weights[slot] += log_product(model, table, beta, present, count) - fresh
         else:
             start = clusters.list_starts[word]
             for pair in range(start, start + clusters.list_lengths[word]):
                 slot = clusters.pair_slots[pair]
                 present = clusters.pair_counts[pair] - (count if slot == own else 0)
-                log_weights[slot] += log_rising_from(table, beta, unit, present, count) - fresh
+                log_weights[slot] += log_product(model, table, beta, present, count) - fresh
+
+
+@kernel(allocates=False)
+def log_weight_in(documents, clusters, model, prior, document, slot):
+    """log of what a document weighs in one cluster without it, relative to an empty cluster of weight 1."""
+    own = np.int64(clusters.labels[document])
+    length = documents.lengths[document]
+    size, total = clusters.sizes[slot], clusters.totals[slot]
+    if slot == own:
+        size, total = size - 1, total - length
+    weight = occupied_weight(prior, slot, size)
+    if weight <= 0.0:
+        return -np.inf
+    lengths, words = model.log_rising_length, model.log_rising_word
+    log_weight = math.log(weight) + (
+        log_product(model, lengths, model.vocabulary_beta, 0, length)
+        - log_product(model, lengths, model.vocabulary_beta, total, length)
+    )
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word, count = documents.words[entry], documents.counts[entry]
+        present = np.int64(0)
+        if word < clusters.rows.shape[0]:
+            present = np.int64(clusters.rows[word, slot])
+        else:
+            pair = find_pair(clusters, word, slot)
+            if pair >= 0:
+                present = np.int64(clusters.pair_counts[pair])
+        if slot == own:
+            present -= count
+        if present > 0:
+            beta = beta_of(model, word)
+            log_weight += log_product(model, words, beta, present, count) - log_product(model, words, beta, 0, count)
+    return log_weight
 
 
 @inline
@@ -313,6 +378,34 @@ def is_sparse(documents, clusters, document):
 
 
 @inline
+def table_row(documents, table, document):
+    """The row of a document's length in the length table; −1 if it has none."""
+    length = documents.lengths[document]
+    return np.int64(table.row_of_length[length]) if length < table.row_of_length.size else np.int64(-1)
+
+
+@inline
+def weigh_plainly(documents, clusters, model, prior, table, scratch, document, row, fresh):
+    """Weigh a document whose length has a row, in plain numbers. Returns (exact, sparse, n_weights, total, rest).
+
+    exact: nothing over- or underflowed, and the running sums of the table are right to 1e-11 of the whole.
+    """
+    n_weights, rest, lost = clusters.counters[N_SLOTS], 0.0, 0.0
+    sparse = is_sparse(documents, clusters, document)
+    if sparse:
+        n_additions = table.n_updates[0] + n_weights // BLOCK + BLOCK
+        n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
+        lost = ROUNDING * (n_additions + n_weights) * table.peaks[row]
+    else:
+        total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
+    everything = total + rest + fresh
+    exact = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
+    if lost > LOST_LIMIT * everything and table.n_updates[0] > 0:
+        sum_bases(clusters, table)
+    return exact, sparse, n_weights, total, rest
+
+
+@inline
 def weigh(documents, clusters, model, prior, table, scratch, document):
     """Leave a document's weights in scratch by whichever form suits it, and say how to read them.
 
@@ -320,25 +413,15 @@ def weigh(documents, clusters, model, prior, table, scratch, document):
     to the slots scratch.touched (sparse) or 0, 1, … (not sparse); all other clusters together weigh rest, each of them
     table.bases[row]; a new cluster weighs fresh.
     """
-    length = documents.lengths[document]
     n_slots = clusters.counters[N_SLOTS]
-    fresh = new_weight(clusters, prior, clusters.sizes[clusters.labels[document]] == 1)
-    row = np.int64(table.row_of_length[length]) if length < table.row_of_length.size else np.int64(-1)
-    sparse, plain, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
+    fresh = new_weight(clusters, prior, np.int64(clusters.labels[document]))
+    row = table_row(documents, table, document)
+    exact, sparse, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
     if row >= 0:
-        sparse = is_sparse(documents, clusters, document)
-        lost = 0.0
-        if sparse:
-            n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
-            n_additions = table.n_updates[0] + n_weights + n_slots // BLOCK + BLOCK
-            lost = ROUNDING * n_additions * table.peaks[row]
-        else:
-            total = weigh_all(documents, clusters, model, prior, table, scratch, document, row)
-        everything = total + rest + fresh
-        plain = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
-        if lost > LOST_LIMIT * everything and table.n_updates[0] > 0:
-            sum_bases(clusters, table)
-    if not plain:
+        exact, sparse, n_weights, total, rest = weigh_plainly(
+            documents, clusters, model, prior, table, scratch, document, row, fresh
+        )
+    if not exact:
         sparse, n_weights, rest = False, n_slots, 0.0
         total, fresh = weigh_all_log(documents, clusters, model, prior, scratch, document, fresh)
     return sparse, row, n_weights, total, rest, fresh

@@ -53,7 +53,7 @@ def describe_clusters(
     counts: scipy.sparse.csr_array,
     labels: NDArray[Any],
     cluster_word_counts: scipy.sparse.csr_array,
-    beta: float,
+    beta: float | NDArray[np.float64],
     vocabulary: Sequence[str],
     texts: Sequence[str],
 ) -> list[Cluster]:

@@ -36,7 +36,7 @@ class FittedMixture:
     labels: NDArray[np.int32]
     cluster_sizes: NDArray[np.int64]
     cluster_word_counts: scipy.sparse.csr_array
-    beta: float
+    beta: float | NDArray[np.float64]
     prior: Prior
     unit: float
     polished: bool
@@ -115,8 +115,8 @@ class FittedMixture:
         settings = {
             "estimator": self.estimator,
             "parameters": self.parameters,
-            "beta": self.beta,
-            "prior": self.prior._asdict(),
+            "beta": self.beta if isinstance(self.beta, float) else self.beta.tolist(),
+            "prior": {**self.prior._asdict(), "pseudo_counts": self.prior.pseudo_counts.tolist()},
             "unit": self.unit,
             "polished": self.polished,
             "n_words": int(self.cluster_word_counts.shape[1]),
@@ -140,8 +140,8 @@ class FittedMixture:
                 labels=arrays["labels"],
                 cluster_sizes=sizes,
                 cluster_word_counts=scipy.sparse.csr_array(tuple(parts), shape=shape),
-                beta=settings["beta"],
-                prior=Prior(**settings["prior"]),
+                beta=settings["beta"] if isinstance(settings["beta"], float) else np.array(settings["beta"]),
+                prior=Prior(**{**settings["prior"], "pseudo_counts": np.array(settings["prior"]["pseudo_counts"])}),
                 unit=settings["unit"],
                 polished=settings["polished"],
                 twins=arrays["twins"],

@@ -14,7 +14,7 @@ def rank_typical(
     counts: scipy.sparse.csr_array,
     labels: NDArray[Any],
     cluster_word_counts: scipy.sparse.csr_array,
-    beta: float,
+    beta: float | NDArray[np.float64],
 ) -> list[NDArray[np.int64]]:
     """For each cluster its documents, the most typical first; equals in their order.
 
@@ -40,15 +40,19 @@ def rank_typical(
     return [order[first:last] for first, last in pairwise(bounds)]
 
 
-def _telling_weights(cluster_word_counts: scipy.sparse.csr_array, beta: float) -> scipy.sparse.csr_array:
+def _telling_weights(
+    cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]
+) -> scipy.sparse.csr_array:
     """φ̂_zw log(φ̂_zw / φ̂_w elsewhere) for every word of every cluster, at least 0; words sorted."""
     matrix = cluster_word_counts.astype(np.float64)
     matrix.sort_indices()
     n_words = matrix.shape[1]
     everywhere = np.asarray(matrix.sum(axis=0)).ravel()
     totals = np.asarray(matrix.sum(axis=1)).ravel()[_row_numbers(matrix)]
-    here = (matrix.data + beta) / (totals + n_words * beta)
-    elsewhere = (everywhere[matrix.indices] - matrix.data + beta) / (everywhere.sum() - totals + n_words * beta)
+    betas = np.broadcast_to(beta, n_words)
+    smoothing, mass = betas[matrix.indices], betas.sum()
+    here = (matrix.data + smoothing) / (totals + mass)
+    elsewhere = (everywhere[matrix.indices] - matrix.data + smoothing) / (everywhere.sum() - totals + mass)
     matrix.data = np.maximum(here * np.log(here / elsewhere), 0.0)
     return matrix
 

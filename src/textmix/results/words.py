@@ -21,7 +21,7 @@ class ScoredWord(NamedTuple):
 
 def top_words(
     cluster_word_counts: scipy.sparse.csr_array,
-    beta: float,
+    beta: float | NDArray[np.float64],
     n: int,
     order: str,
     vocabulary: Sequence[str] | ArrayLike | None,
@@ -31,15 +31,18 @@ def top_words(
     names = _check(order, vocabulary, n_words)
     everywhere = np.asarray(cluster_word_counts.sum(axis=0), dtype=np.float64).ravel()
     n_everywhere = everywhere.sum()
+    betas = np.broadcast_to(beta, n_words)
+    mass = betas.sum()
     result = []
     for cluster in range(cluster_word_counts.shape[0]):
         entries = slice(*cluster_word_counts.indptr[cluster : cluster + 2])
         words = cluster_word_counts.indices[entries]
         counts = cluster_word_counts.data[entries].astype(np.float64)
         total = counts.sum()
-        scores = (counts + beta) / (total + n_words * beta)
+        smoothing = betas[words]
+        scores = (counts + smoothing) / (total + mass)
         if order == "telling":
-            elsewhere = (everywhere[words] - counts + beta) / (n_everywhere - total + n_words * beta)
+            elsewhere = (everywhere[words] - counts + smoothing) / (n_everywhere - total + mass)
             scores = scores * np.log(scores / elsewhere)
         result.append(_leading(names, words, scores, n))
     return result

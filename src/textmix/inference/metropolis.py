@@ -1,0 +1,109 @@
+"""Metropolis-Hastings sweeps over a partition, for the time when few documents move (X-DMM).
+
+Each document proposes from its own conditional of up to `period` sweeps ago, drawn beforehand. Every acceptance step is
+right, so with proposals that are never refreshed the sampler is exact; proposals refreshed from the chain's own past
+make it adaptive, and its distribution is off by some hundredths (total variation) on corpora small enough to tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from textmix.inference.collapsed_gibbs import BLOCK, GibbsState
+from textmix.inference.run import Tick
+from textmix.kernels.metropolis import metropolis_sweep
+from textmix.kernels.state import N_REFRESHED, Alias, Proposals
+
+MAX_CANDIDATES = 32  # that a document keeps
+FEWEST_CANDIDATES = 4
+
+
+@dataclass(frozen=True)
+class MetropolisSettings:
+    """How Metropolis-Hastings sweeps follow on Gibbs sweeps."""
+
+    period: int | None = None  # sweeps until a document is refreshed; None: as many as there are clusters at the switch
+    n_steps: int = 1  # proposals in a sweep
+    switch: int | None = None  # Gibbs sweeps before; None: until few documents move
+
+
+class MetropolisSweeps:
+    """Proposals for the documents of a state that is otherwise sampled by Gibbs sweeps.
+
+    A document keeps at most 32 candidates, and on average no more than it has words, so that they take at most twice
+    the memory of the counts. Whatever else changes a label must be followed by `discard`.
+    """
+
+    def __init__(self, state: GibbsState, period: int, n_steps: int = 1) -> None:
+        self.state = state
+        self.period = period
+        self.n_steps = n_steps
+        documents = state.prepared.documents
+        n_words = documents.words.size // max(state.n_documents, 1)
+        n_kept = min(MAX_CANDIDATES, max(FEWEST_CANDIDATES, n_words), period * n_steps)
+        n = documents.lengths.size
+        self.proposals = Proposals(
+            options=np.zeros((n, n_kept), np.int32),
+            log_q=np.zeros((n, n_kept)),
+            gaps=np.zeros((n, n_kept + 1), np.int32),
+            n_kept=np.zeros(n, np.int32),
+            next_kept=np.zeros(n, np.int32),
+            held=np.zeros(n, np.int32),
+            log_q_held=np.zeros(n),
+            log_q_own=np.zeros(n),
+            log_q_new=np.zeros(n),
+            counters=np.zeros(3, np.int64),
+        )
+
+    def discard(self) -> None:
+        """Forget all candidates: their documents are refreshed when their turn comes next."""
+        self.proposals.gaps[:] = 0
+        self.proposals.n_kept[:] = 0
+        self.proposals.next_kept[:] = 0
+
+    def sample(self, sweep: int, rng: np.random.Generator, tick: Tick, *, frozen: bool = False) -> tuple[int, int]:
+        """Propose to every document; return how many changed their cluster and how many were refreshed.
+
+        frozen: no document is refreshed, and one whose candidates are used up stays.
+        """
+        state, documents = self.state, self.state.prepared.documents
+        key = rng.integers(2**63, dtype=np.uint64)
+        period = 0 if frozen else self.period
+        self.proposals.counters[:] = 0
+        n_moved, before = 0, state.labels.copy()
+        for first in range(0, state.labels.size, BLOCK):
+            last = min(first + BLOCK, state.labels.size)
+            uniforms = rng.random((last - first) * self.n_steps)
+            position = first
+            while position < last:
+                position = metropolis_sweep(
+                    documents,
+                    state.clusters,
+                    state.model,
+                    state.prior,
+                    state.table,
+                    state.scratch,
+                    self.proposals,
+                    self._alias(),
+                    position,
+                    last,
+                    self.n_steps,
+                    sweep % self.period,
+                    period,
+                    key,
+                    uniforms,
+                )
+                if position < last:
+                    n_moved += int(np.count_nonzero(before != state.labels))
+                    state.lay_out(grow=2)  # slots get other numbers
+                    self.discard()
+                    before = state.labels.copy()
+            tick(last - first)
+        n_moved += int(np.count_nonzero(before != state.labels))
+        return n_moved, int(self.proposals.counters[N_REFRESHED])
+
+    def _alias(self) -> Alias:
+        n_items = self.state.scratch.weights.size + 2
+        return Alias(np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int32), np.empty(n_items, np.int32))

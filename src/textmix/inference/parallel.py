@@ -1,0 +1,274 @@
+"""Sampling all documents side by side, given the clusters as the sweep found them (X-DMM, Algorithm 3).
+
+`means`: word probabilities at their posterior mean, and each document left out of its own cluster (unless that is
+switched off, as the paper has it). An approximation: documents do not see what others do in the same sweep.
+`sampled`: word probabilities drawn from their posterior, as Algorithm 3 is printed. `uncollapsed`: the weights of
+clusters drawn too, which makes it an exact Gibbs sampler.
+
+A step over a partition is a pure function of the partition, its labels, the statistics of all clusters and a key:
+(seed, sweep, partition). It returns labels and what they change in the statistics. So it may run anywhere, and again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.inference.layout import build_scratch, tabulate_lengths
+from textmix.inference.seeds import generator
+from textmix.kernels.gibbs import NEW
+from textmix.kernels.parallel import (
+    BEST,
+    SCORE,
+    list_changes,
+    log_pairs,
+    merge_changes,
+    spread_rows,
+    sweep_independently,
+)
+from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
+from textmix.priors.finite_dirichlet import of_occupied
+
+ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
+WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
+MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
+
+
+class Statistics(NamedTuple):
+    """What is known of the clusters: all that documents are drawn from, whatever their labels have been before."""
+
+    sizes: NDArray[np.int64]  # documents of each label
+    totals: NDArray[np.int64]  # words
+    starts: NDArray[np.int64]  # of each word's pairs
+    labels: NDArray[np.int32]  # rising within a word
+    counts: NDArray[Any]  # above 0
+
+
+class Task(NamedTuple):
+    """What all partitions of a sweep share."""
+
+    run: int  # tells one run from another in a process that has seen several
+    seed: int
+    sweep: int
+    form: str
+    taken_out: bool
+    mode: int  # DRAW, BEST or SCORE
+    statistics: Statistics
+    model: Model
+    prior: Prior
+    length_frequencies: NDArray[np.int64]
+
+
+class Working(NamedTuple):
+    """The statistics as kernels take them: clusters that hold documents in the slots 0, 1, …."""
+
+    clusters: Clusters
+    table: LengthTable
+    logs: Logs
+    prior: Prior
+    occupied: NDArray[np.int32]  # the label in each slot
+    empty: NDArray[np.int32]  # all other labels
+
+
+class Outcome(NamedTuple):
+    """What a step made of a partition."""
+
+    labels: NDArray[np.int32]
+    n_moved: int  # or would, in a greedy pass, in which every other document may move
+    log_totals: float  # Σ log of the weights of all clusters together, a document relative to an empty cluster
+    changes: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, labels, counts
+    size_changes: NDArray[np.int64]
+    total_changes: NDArray[np.int64]
+
+
+def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
+    """Those of no documents."""
+    return Statistics(
+        np.zeros(n_labels, np.int64),
+        np.zeros(n_labels, np.int64),
+        np.zeros(n_words + 1, np.int64),
+        np.empty(0, np.int32),
+        np.empty(0, count_type),
+    )
+
+
+def change_statistics(statistics: Statistics, outcomes: Sequence[Outcome]) -> Statistics:
+    """The statistics after what all partitions changed."""
+    sizes, totals = statistics.sizes.copy(), statistics.totals.copy()
+    for outcome in outcomes:
+        sizes += outcome.size_changes
+        totals += outcome.total_changes
+    columns = [np.concatenate(arrays) for arrays in zip(*(outcome.changes for outcome in outcomes), strict=True)]
+    merged = merge_changes(statistics.starts, statistics.labels, statistics.counts, *columns, sizes.size)
+    return Statistics(sizes, totals, *merged)
+
+
+def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outcome:
+    """A step that moves nothing: what these labels add to the statistics of no documents."""
+    nowhere = np.full(labels.size, -1, np.int32)
+    return _outcome(documents, nowhere, labels, 0, 0.0, task.statistics.sizes.size)
+
+
+def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32], partition: int) -> Outcome:
+    """A step: choose a label for every document of a partition."""
+    working = working_of(task)
+    slots = np.full(task.statistics.sizes.size + 1, -1, np.int32)  # one more, for the label −1
+    slots[working.occupied] = np.arange(working.occupied.size, dtype=np.int32)
+    rng = generator(task.seed, task.sweep, partition)
+    uniforms = rng.random(labels.size) if task.mode != SCORE else np.empty(0)
+    chosen = np.full(labels.size, -2, np.int32)
+    log_totals = sweep_independently(
+        documents,
+        working.clusters._replace(labels=slots[labels]),
+        task.model,
+        working.prior,
+        working.table,
+        working.logs,
+        build_scratch(working.clusters, working.table),
+        task.taken_out,
+        task.mode,
+        uniforms,
+        chosen,
+    )
+    after = labels.copy()
+    known = chosen >= 0
+    after[known] = working.occupied[chosen[known]]
+    _open_clusters(after, np.flatnonzero(chosen == NEW), task, working, rng)
+    n_moved = int(np.count_nonzero(after != labels))
+    if task.mode == BEST:
+        after = np.where(uniforms < 0.5, after, labels)
+    return _outcome(documents, labels, after, n_moved, log_totals, slots.size - 1)
+
+
+def _open_clusters(
+    labels: NDArray[np.int32], documents: NDArray[np.int64], task: Task, working: Working, rng: np.random.Generator
+) -> None:
+    """Give documents that chose an empty cluster one of them, by its pseudo-count; one that is alone may stay."""
+    if documents.size == 0:
+        return
+    pseudo_counts = np.broadcast_to(task.prior.pseudo_counts, task.statistics.sizes.shape)
+    own = labels[documents]
+    alone = (own >= 0) & (task.statistics.sizes[own] == 1) & task.taken_out
+    bounds = np.cumsum(pseudo_counts[working.empty])
+    room = float(bounds[-1]) if bounds.size > 0 else 0.0
+    targets = rng.random(documents.size) * (room + np.where(alone, pseudo_counts[own], 0.0))
+    places = np.searchsorted(bounds, targets, side="right")
+    leaves = (places < bounds.size) | ~alone
+    labels[documents[leaves]] = working.empty[np.minimum(places[leaves], bounds.size - 1)]
+
+
+def _outcome(
+    documents: Documents,
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
+    n_moved: int,
+    log_totals: float,
+    n_labels: int,
+) -> Outcome:
+    moved = before != after
+    size_changes, total_changes = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
+    for labels, sign in ((before[moved], -1), (after[moved], 1)):
+        known = labels >= 0
+        np.add.at(size_changes, labels[known], sign)
+        np.add.at(total_changes, labels[known], sign * documents.lengths[moved][known].astype(np.int64))
+    changes = list_changes(documents, before, after)
+    return Outcome(after, n_moved, log_totals, changes, size_changes, total_changes)
+
+
+_lock = threading.Lock()
+_latest: list[tuple[tuple[int, int, int], Working]] = []  # of this process; threads and steps share it
+
+
+def working_of(task: Task) -> Working:
+    """The working form of a task's statistics, made once a process and sweep."""
+    key = (task.run, task.sweep, task.mode)
+    with _lock:
+        if not _latest or _latest[0][0] != key:
+            _latest.clear()
+            _latest.append((key, _at_means(task) if task.form == MEANS else _drawn(task)))
+        return _latest[0][1]
+
+
+def forget_working() -> None:
+    """Let the latest working form go."""
+    with _lock:
+        _latest.clear()
+
+
+def _at_means(task: Task) -> Working:
+    sizes, totals, starts, labels, counts = task.statistics
+    model = task.model
+    occupied = np.flatnonzero(sizes > 0).astype(np.int32)
+    slots = np.zeros(sizes.size, np.uint32)
+    slots[occupied] = np.arange(occupied.size, dtype=np.uint32)
+    n_slots = max(occupied.size, 1)
+    n_pairs = np.diff(starts)
+    n_rows = int(np.count_nonzero(n_pairs > ROW_SHARE * occupied.size))
+    rows = np.empty((n_rows, n_slots), counts.dtype)
+    logs = Logs(np.zeros(n_slots), np.zeros(n_slots), np.empty((n_rows, n_slots)), np.empty(labels.size))
+    pair_slots = slots[labels]
+    spread_rows(starts, pair_slots, counts, model.betas, model.unit, rows, logs.rows)
+    log_pairs(starts, counts, model.betas, model.unit, n_rows, logs.pairs)
+    prior = of_occupied(task.prior, occupied.astype(np.int64))
+    clusters = Clusters(
+        labels=np.empty(0, np.int32),
+        sizes=np.resize(sizes[occupied], n_slots),
+        totals=np.resize(totals[occupied], n_slots),
+        rows=rows,
+        list_starts=starts,
+        list_lengths=n_pairs.astype(np.int32),
+        pair_slots=pair_slots,
+        pair_counts=counts,
+        free_slots=np.empty(0, np.int32),
+        counters=np.array([occupied.size, 0, 0]),
+    )
+    alphas = prior.pseudo_counts[np.minimum(np.arange(occupied.size), prior.pseudo_counts.size - 1)]
+    logs.weights[: occupied.size] = np.log(sizes[occupied] + alphas)
+    logs.lengths[: occupied.size] = -model.unit * np.log1p(totals[occupied] * (model.unit / model.vocabulary_beta))
+    table = tabulate_lengths(task.length_frequencies.copy(), max(counts.size, 1 << 16), clusters, model, prior)
+    empty = np.flatnonzero(sizes == 0).astype(np.int32)
+    return Working(clusters, table, logs, prior, occupied, empty)
+
+
+def _drawn(task: Task) -> Working:
+    """Word probabilities of all clusters, empty ones too, drawn from their posterior; a row for every word."""
+    sizes, totals, starts, labels, counts = task.statistics
+    model, n_labels, n_words = task.model, sizes.size, starts.size - 1
+    rng = generator(task.seed, task.sweep, WORD_PROBABILITIES)
+    shapes = np.empty((n_words, n_labels))
+    shapes[:] = model.betas[np.minimum(np.arange(n_words), model.betas.size - 1), np.newaxis]
+    shapes[np.repeat(np.arange(n_words), np.diff(starts)), labels] += counts * model.unit
+    log_rows = log_gammas(shapes, rng)
+    highest = log_rows.max(axis=0, initial=-np.inf)
+    log_rows -= highest + np.log(np.exp(log_rows - highest).sum(axis=0))
+    pseudo_counts = np.broadcast_to(task.prior.pseudo_counts, n_labels)
+    log_weights = np.log(sizes + pseudo_counts)
+    if task.form == UNCOLLAPSED:
+        log_weights = log_gammas(sizes + pseudo_counts, rng)
+    log_rows *= model.unit
+    logs = Logs(log_weights, np.zeros(n_labels), log_rows, np.empty(0))
+    clusters = Clusters(
+        labels=np.empty(0, np.int32),
+        sizes=sizes,
+        totals=totals,
+        rows=np.empty((0, n_labels), counts.dtype),
+        list_starts=starts,
+        list_lengths=np.zeros(n_words, np.int32),
+        pair_slots=np.empty(0, np.uint32),
+        pair_counts=counts,
+        free_slots=np.empty(0, np.int32),
+        counters=np.array([n_labels, 0, 0]),
+    )
+    prior = task.prior._replace(labelled=True)
+    table = tabulate_lengths(np.zeros(1, np.int64), 1, clusters, model, prior)
+    return Working(clusters, table, logs, prior, np.arange(n_labels, dtype=np.int32), np.empty(0, np.int32))
+
+
+def log_gammas(shapes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Logarithms of gamma variates, as log of Gamma(a + 1) U^(1/a): those of small shapes are too small for floats."""
+    with np.errstate(divide="ignore"):
+        return np.log(rng.standard_gamma(shapes + 1.0)) + np.log1p(-rng.random(shapes.shape)) / shapes

@@ -1,0 +1,192 @@
+"""One run of the parallel sampler from partitions to a finished partition of the documents, which can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.corpus.partitions import deal_out
+from textmix.engines.engine import Engine
+from textmix.inference.ordering import order_by_size, slots_in_order
+from textmix.inference.parallel import MEANS
+from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
+from textmix.inference.partition import FittedPartition
+from textmix.inference.partitioned import PartitionedDocuments
+from textmix.inference.progress import Progress
+from textmix.inference.run import Tick, Trace, run
+from textmix.inference.stopping import settled_by_perplexity
+from textmix.kernels.state import Prior
+from textmix.priors.finite_dirichlet import of_occupied
+
+MAX_GREEDY_PASSES = 30
+COLUMNS = ("n_clusters", "n_moved", "perplexity", "log_joint", "seconds")
+
+
+@dataclass(frozen=True)
+class ParallelSettings:
+    """How long to sample, in which form, and how to end."""
+
+    n_sweeps: int
+    tol: float
+    polish: bool
+    form: str = MEANS
+    leave_out: bool = True
+
+
+@dataclass
+class Saved:
+    """How far a run has come: labels by partition after so many sweeps and greedy passes."""
+
+    labels: list[NDArray[np.int32]]
+    trace: dict[str, list[float]]
+    sampling: bool = True  # sweeps go on; False: greedy passes do
+    n_passes: int = 0
+    settled: bool = False
+
+
+class Checkpoint(Protocol):
+    """Where the state of a run is kept."""
+
+    def load(self) -> Saved | None:
+        """What was saved last, if anything."""
+
+    def save(self, state: Saved) -> None:
+        """Keep this instead; what was saved before stays until then."""
+
+
+class NoCheckpoint:
+    """A run that is not to be resumed."""
+
+    def load(self) -> Saved | None:
+        """Nothing."""
+        return None
+
+    def save(self, state: Saved) -> None:
+        """Keep nothing."""
+
+
+def fit_parallel(
+    source: PartitionedDocuments,
+    start: NDArray[np.int32] | int | str,
+    beta: float | NDArray[np.float64],
+    prior: Prior,
+    settings: ParallelSettings,
+    seed: int,
+    engine: Engine,
+    progress: Progress,
+    checkpoint: Checkpoint | None = None,
+) -> FittedPartition:
+    """Sample from a start, polish, and order the clusters by size.
+
+    start: labels; or a number of random clusters, or "online", from which collapsed sweeps over a sample begin.
+    """
+    checkpoint = checkpoint or NoCheckpoint()
+    saved = checkpoint.load()
+    if saved is None:
+        saved = Saved(_start(source, start, beta, prior, seed, progress), {name: [] for name in COLUMNS})
+        checkpoint.save(saved)
+    state = ParallelState(source, engine, saved.labels, beta, prior, seed, settings.form, settings.leave_out)
+    converged = interrupted = False
+    try:
+        if saved.sampling:
+            interrupted = _sample(state, settings, saved, checkpoint, progress)
+        converged = saved.settled
+        if settings.polish and not interrupted:
+            converged, interrupted = _polish(state, saved, checkpoint, progress)
+        labels = state.labels_in_order()
+        ordered = order_by_size(labels)
+        return FittedPartition(
+            labels=ordered,
+            twins=np.empty(0, np.int32),
+            trace=Trace(saved.trace).arrays(),
+            n_sweeps=len(saved.trace["n_moved"]),
+            converged=converged,
+            log_joint=state.log_joint(),
+            unit=source.unit,
+            beta=beta,
+            prior=of_occupied(prior, slots_in_order(labels, ordered)),
+        )
+    finally:
+        state.close()
+
+
+def _start(
+    source: PartitionedDocuments,
+    start: NDArray[np.int32] | int | str,
+    beta: float | NDArray[np.float64],
+    prior: Prior,
+    seed: int,
+    progress: Progress,
+) -> list[NDArray[np.int32]]:
+    if isinstance(start, np.ndarray):
+        return deal_out(start.astype(np.int32), source.n_partitions)
+    online = isinstance(start, str)
+    n_start = 0 if isinstance(start, str) else start
+    with progress.task("starting", total=(SAMPLE_SWEEPS + online) * source.n_documents) as task:
+        return start_from_sample(source, n_start, beta, prior, seed, task.advance, online=online)
+
+
+def _sample(
+    state: ParallelState, settings: ParallelSettings, saved: Saved, checkpoint: Checkpoint, progress: Progress
+) -> bool:
+    """Sweep until settled; whether it was interrupted. `saved` follows."""
+    source, n_done = state.source, len(saved.trace["n_moved"])
+
+    def move(index: int, tick: Tick) -> Mapping[str, float]:
+        outcome = state.sample(n_done + index, tick)
+        return {
+            "n_clusters": state.n_clusters,
+            "n_moved": outcome.n_moved,
+            "perplexity": outcome.perplexity,
+            "log_joint": state.log_joint(),
+        }
+
+    settled = settled_by_perplexity(settings.tol, source.n_with_words, source.n_tokens * source.unit)
+
+    def keep(trace: Trace) -> bool:
+        saved.labels, saved.trace = state.labels, trace.columns
+        saved.settled = settled(trace)
+        saved.sampling = not saved.settled and len(trace.columns["n_moved"]) < settings.n_sweeps
+        checkpoint.save(saved)
+        return saved.settled
+
+    outcome = run(
+        [move],
+        n_sweeps=settings.n_sweeps - n_done,
+        n_documents=source.n_documents,
+        settled=keep,
+        progress=progress,
+        name="sampling",
+        columns=COLUMNS,
+        earlier=saved.trace,
+    )
+    return outcome.interrupted
+
+
+def _polish(state: ParallelState, saved: Saved, checkpoint: Checkpoint, progress: Progress) -> tuple[bool, bool]:
+    """Greedy passes until no document would move; whether that was reached, and whether it was interrupted."""
+    first = saved.n_passes
+
+    def greedy_move(index: int, tick: Tick) -> Mapping[str, float]:
+        return {"n_moved": state.improve(first + index, tick)}
+
+    def keep(trace: Trace) -> bool:
+        saved.labels, saved.sampling = state.labels, False
+        saved.n_passes = first + len(trace.columns["n_moved"])
+        checkpoint.save(saved)
+        return trace.columns["n_moved"][-1] == 0
+
+    outcome = run(
+        [greedy_move],
+        n_sweeps=MAX_GREEDY_PASSES - first,
+        n_documents=state.source.n_documents,
+        settled=keep,
+        progress=progress,
+        name="polishing",
+        columns=("n_moved",),
+    )
+    return outcome.stopped_by_itself, outcome.interrupted

@@ -1,0 +1,203 @@
+"""The state of a run whose sweeps go over partitions: the labels of each partition and the statistics of all clusters.
+
+Both are small beside the texts and stay with whoever drives the run, so that no loss of a worker can take them.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.corpus.partitions import deal_out, put_together
+from textmix.engines.engine import Engine
+from textmix.inference.collapsed_gibbs import GibbsState
+from textmix.inference.layout import betas_of_words, plain_length_limit
+from textmix.inference.parallel import (
+    MEANS,
+    Statistics,
+    Task,
+    change_statistics,
+    forget_working,
+    no_statistics,
+    recount,
+    sweep_partition,
+)
+from textmix.inference.partitioned import PartitionedDocuments, join
+from textmix.inference.perplexity import perplexity
+from textmix.inference.run import Tick
+from textmix.inference.seeds import START, generator
+from textmix.kernels.parallel import BEST, DRAW, SCORE
+from textmix.kernels.state import Clusters, Prior
+from textmix.kernels.statistics import log_likelihood, log_prior
+from textmix.models.dirichlet_multinomial import dirichlet_multinomial
+
+SAMPLE_ENTRIES = 1 << 21  # counts of the documents that collapsed sweeps are made over, to start from
+SAMPLE_SWEEPS = 5
+FIRST_GREEDY = 2**31  # greedy passes are numbered from here on, that their random numbers be others than the sweeps'
+
+
+class SweepOutcome(NamedTuple):
+    """What a sweep did, and the perplexity of the documents given the clusters that it began with."""
+
+    n_moved: int
+    perplexity: float
+
+
+class ParallelState:
+    """A partition of documents that are worked through by an engine."""
+
+    def __init__(
+        self,
+        source: PartitionedDocuments,
+        engine: Engine,
+        labels: Sequence[NDArray[np.int32]],
+        beta: float | NDArray[np.float64],
+        prior: Prior,
+        seed: int,
+        form: str = MEANS,
+        leave_out: bool = True,
+    ) -> None:
+        self.source = source
+        self.engine = engine
+        self.prior = prior
+        self.labels = list(labels)
+        betas = betas_of_words(beta, source.words)
+        self._collapsed = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total)
+        model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total, at_mean=True)
+        limit = plain_length_limit(source.n_tokens, source.max_word_total, model)
+        count_type = source.count_type
+        self._task = Task(
+            run=secrets.randbits(63),
+            seed=seed,
+            sweep=0,
+            form=form,
+            taken_out=leave_out and form == MEANS,
+            mode=DRAW,
+            statistics=no_statistics(prior.max_clusters, source.words.size, count_type),
+            model=model,
+            prior=prior,
+            length_frequencies=source.length_frequencies[: limit + 1],
+        )
+        engine.hold(source.loaders)
+        outcomes = list(engine.map(recount, self._task, [(part,) for part in self.labels]))
+        self._task = self._task._replace(statistics=change_statistics(self._task.statistics, outcomes))
+
+    @property
+    def statistics(self) -> Statistics:
+        """Of the labels as they are."""
+        return self._task.statistics
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters hold documents."""
+        return int(np.count_nonzero(self.statistics.sizes))
+
+    def sample(self, sweep: int, tick: Tick) -> SweepOutcome:
+        """Draw a label for every document, and count what that changes."""
+        task = self._task._replace(sweep=sweep, mode=DRAW)
+        outcome = self._map(task, tick)
+        if task.form == MEANS and task.taken_out:
+            return outcome
+        return outcome._replace(perplexity=self.perplexity())
+
+    def improve(self, number: int, tick: Tick) -> int:
+        """Give every other document, by chance, its most probable label; return how many of all would go elsewhere.
+
+        Not all at once: two documents that would each rather be where the other one is would change places for ever.
+        """
+        task = self._task._replace(sweep=FIRST_GREEDY + number, mode=BEST, form=MEANS, taken_out=True)
+        return self._map(task, tick).n_moved
+
+    def perplexity(self) -> float:
+        """Of the documents, each left out of its own cluster, given the clusters as they are."""
+        task = self._task._replace(mode=SCORE, form=MEANS, taken_out=True, run=secrets.randbits(63))
+        return self._map(task, lambda _: None).perplexity
+
+    def _map(self, task: Task, tick: Tick) -> SweepOutcome:
+        arguments = [(part, number) for number, part in enumerate(self.labels)]
+        outcomes = []
+        for outcome in self.engine.map(sweep_partition, task, arguments):
+            outcomes.append(outcome)
+            tick(outcome.labels.size)
+        if task.mode != SCORE:
+            # Made first, then both replaced: an interruption leaves the state of the sweep before.
+            after = self._task._replace(statistics=change_statistics(task.statistics, outcomes))
+            self.labels, self._task = [outcome.labels for outcome in outcomes], after
+        return SweepOutcome(
+            sum(outcome.n_moved for outcome in outcomes),
+            perplexity(
+                math.fsum(outcome.log_totals for outcome in outcomes),
+                self.source.n_with_words,
+                max(int(task.statistics.sizes.sum()) - 1, 0),
+                self.source.n_tokens * self.source.unit,
+                self.source.log_betas,
+                task.model,
+                task.prior,
+            ),
+        )
+
+    def log_joint(self) -> float:
+        """log p(labels, words), as for collapsed sampling."""
+        sizes, totals, starts, _, counts = self.statistics
+        clusters = Clusters(
+            labels=np.empty(0, np.int32),
+            sizes=sizes,
+            totals=totals,
+            rows=np.empty((0, sizes.size), counts.dtype),
+            list_starts=starts,
+            list_lengths=np.diff(starts).astype(np.int32),
+            pair_slots=np.empty(0, np.uint32),
+            pair_counts=counts,
+            free_slots=np.empty(0, np.int32),
+            counters=np.array([sizes.size, 0, 0]),
+        )
+        likelihood = log_likelihood(clusters, self._collapsed)
+        return float(likelihood + log_prior(clusters, self.prior, self.prior.mass) + self.source.log_lone_words)
+
+    def labels_in_order(self) -> NDArray[np.int32]:
+        """The labels in the order of the documents."""
+        return put_together(self.labels)
+
+    def close(self) -> None:
+        """Let go what was only kept for speed."""
+        forget_working()
+
+
+def start_from_sample(
+    source: PartitionedDocuments,
+    n_start: int,
+    beta: float | NDArray[np.float64],
+    prior: Prior,
+    seed: int,
+    tick: Tick,
+    *,
+    online: bool = False,
+) -> list[NDArray[np.int32]]:
+    """Labels after some collapsed sweeps over the first partitions; documents of all others have none yet (−1).
+
+    Clusters that exist are found again at once by all others, while many sweeps would be needed from a random start.
+    """
+    n_sampled = max(min(source.n_partitions * SAMPLE_ENTRIES // max(source.n_entries, 1), source.n_partitions), 1)
+    parts = [loader() for loader in source.loaders[:n_sampled]]
+    prepared = join(parts, source)
+    has_words = prepared.documents.lengths > 0
+    rng = generator(seed, START)
+    labels = np.full(has_words.size, -1, np.int32)
+    if not online:
+        labels[has_words] = rng.integers(n_start, size=np.count_nonzero(has_words), dtype=np.int32)
+    betas = betas_of_words(beta, source.words)
+    model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total)
+    state = GibbsState(prepared, labels, model, prior)
+    if online:
+        state.place_all(rng, tick)
+    for sweep in range(SAMPLE_SWEEPS):
+        state.sample(generator(seed, START, sweep + 1), tick)
+    bounds = np.cumsum([part.lengths.size for part in parts])[:-1]
+    sampled = [part.copy() for part in np.split(state.labels, bounds)]
+    rest = deal_out(np.full(source.n_documents, -1, np.int32), source.n_partitions)[n_sampled:]
+    return sampled + rest

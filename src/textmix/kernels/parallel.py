@@ -1,0 +1,204 @@
+"""Sweeps over documents that are independent given the clusters (X-DMM, Algorithm 3), and what they change.
+
+A document's weight in a cluster is (m + a) ∏_w φ̂_w^(N_w), relative to an empty cluster of weight 1. Short documents
+are weighed in plain numbers as collapsed Gibbs does it, with a model of step 0; all others by logarithms that are
+looked up, four words of a document in one vector loop.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .gibbs import draw, most_probable
+from .jit import inline, kernel
+from .state import N_SLOTS
+from .weights import NEGLIGIBLE, log_weight_in, new_weight, partial_sums, table_row, weigh_plainly
+
+SCORE, DRAW, BEST = 0, 1, 2  # what to do with a document's weights: nothing, draw a label, take the best one
+
+
+@inline
+def log_weigh(documents, clusters, logs, weights, document):
+    """Write every cluster's log weight for a document, which is taken out of none."""
+    n_slots, n_rows = clusters.counters[N_SLOTS], logs.rows.shape[0]
+    length = documents.lengths[document]
+    words, counts = documents.words, documents.counts
+    entry, stop = documents.starts[document], documents.starts[document + 1]
+    scores = weights[:n_slots]
+    for slot in range(n_slots):
+        scores[slot] = logs.weights[slot] + length * logs.lengths[slot]
+    while entry + 4 <= stop and words[entry + 3] < n_rows:
+        one, two = logs.rows[words[entry]], logs.rows[words[entry + 1]]
+        three, four = logs.rows[words[entry + 2]], logs.rows[words[entry + 3]]
+        c_one, c_two = np.float64(counts[entry]), np.float64(counts[entry + 1])
+        c_three, c_four = np.float64(counts[entry + 2]), np.float64(counts[entry + 3])
+        for slot in range(n_slots):
+            scores[slot] += (c_one * one[slot] + c_two * two[slot]) + (c_three * three[slot] + c_four * four[slot])
+        entry += 4
+    while entry < stop and words[entry] < n_rows:
+        one, c_one = logs.rows[words[entry]], np.float64(counts[entry])
+        for slot in range(n_slots):
+            scores[slot] += c_one * one[slot]
+        entry += 1
+    while entry < stop:
+        count, first = np.float64(counts[entry]), clusters.list_starts[words[entry]]
+        for pair in range(first, first + clusters.list_lengths[words[entry]]):
+            scores[clusters.pair_slots[pair]] += count * logs.pairs[pair]
+        entry += 1
+
+
+@inline
+def weigh_by_logs(documents, clusters, model, prior, logs, scratch, document, taken_out):
+    """Leave every cluster's weight in scratch, as `weigh` does; also the log of what they are relative to."""
+    n_slots, weights = clusters.counters[N_SLOTS], scratch.weights
+    own = np.int64(clusters.labels[document])
+    log_weigh(documents, clusters, logs, weights, document)
+    if own >= 0 and taken_out:
+        weights[own] = log_weight_in(documents, clusters, model, prior, document, own)
+    fresh = new_weight(clusters, prior, own if taken_out else np.int64(-1))
+    log_new = math.log(fresh) if fresh > 0.0 else -np.inf
+    highest = log_new
+    for slot in range(n_slots):
+        highest = max(highest, weights[slot])
+    for slot in range(n_slots):
+        difference = weights[slot] - highest
+        weights[slot] = math.exp(difference) if difference > NEGLIGIBLE else 0.0
+    total = partial_sums(weights, n_slots, scratch.sums)
+    return (False, np.int64(-1), n_slots, total, 0.0, math.exp(log_new - highest)), highest
+
+
+@kernel(allocates=False)
+def sweep_independently(documents, clusters, model, prior, table, logs, scratch, taken_out, mode, uniforms, chosen):
+    """Choose a cluster for every document given the clusters, which stay as they are; NEW: an empty one.
+
+    Returns Σ log of the documents' total weights. taken_out: each document is left out of its own cluster. Documents
+    without a label are in none; those without words get −2.
+    """
+    log_totals = 0.0
+    n_slots = clusters.counters[N_SLOTS]
+    for document in range(chosen.size):
+        length = documents.lengths[document]
+        own = np.int64(clusters.labels[document])
+        if length == 0:
+            chosen[document] = -2
+            continue
+        row = table_row(documents, table, document)
+        weighed, log_unit = (False, row, n_slots, 0.0, 0.0, 0.0), 0.0
+        exact = False
+        if row >= 0 and taken_out and own >= 0:
+            fresh = new_weight(clusters, prior, own)
+            exact, sparse, n_weights, total, rest = weigh_plainly(
+                documents, clusters, model, prior, table, scratch, document, row, fresh
+            )
+            weighed = (sparse, row, n_weights, total, rest, fresh)
+        if not exact:
+            weighed, log_unit = weigh_by_logs(documents, clusters, model, prior, logs, scratch, document, taken_out)
+        log_totals += math.log(weighed[3] + weighed[4] + weighed[5]) + log_unit
+        if mode == DRAW:
+            chosen[document] = draw(clusters, table, scratch, weighed, own, uniforms[document])
+        elif mode == BEST:
+            chosen[document] = most_probable(clusters, table, scratch, weighed, own, False)
+    return log_totals
+
+
+@kernel
+def list_changes(documents, before, after):
+    """What documents that changed their label change in the clusters: (words, labels, counts), by document."""
+    n_changes = 0
+    for document in range(before.size):
+        if before[document] != after[document]:
+            n_words = documents.starts[document + 1] - documents.starts[document]
+            n_changes += n_words * ((before[document] >= 0) + (after[document] >= 0))
+    words = np.empty(n_changes, np.uint32)
+    labels = np.empty(n_changes, np.int32)
+    counts = np.empty(n_changes, documents.counts.dtype)
+    n = 0
+    for document in range(before.size):
+        if before[document] != after[document]:
+            for entry in range(documents.starts[document], documents.starts[document + 1]):
+                if before[document] >= 0:
+                    words[n], labels[n], counts[n] = documents.words[entry], before[document], -documents.counts[entry]
+                    n += 1
+                if after[document] >= 0:
+                    words[n], labels[n], counts[n] = documents.words[entry], after[document], documents.counts[entry]
+                    n += 1
+    return words, labels, counts
+
+
+@kernel
+def merge_changes(starts, labels, counts, changed_words, changed_labels, changed_counts, n_labels):
+    """The counts of clusters by word (labels rise within a word, no count is 0) after changes, in the same form."""
+    n_words = starts.size - 1
+    change_starts = np.zeros(n_words + 1, np.int64)
+    for word in changed_words:
+        change_starts[word + 1] += 1
+    for word in range(n_words):
+        change_starts[word + 1] += change_starts[word]
+    order = np.empty(changed_words.size, np.int64)
+    position = change_starts[:-1].copy()
+    for change in range(changed_words.size):
+        word = changed_words[change]
+        order[position[word]] = change
+        position[word] += 1
+    new_starts = np.zeros_like(starts)
+    new_labels = np.empty(labels.size + changed_words.size, np.int32)
+    new_counts = np.empty(labels.size + changed_words.size, counts.dtype)
+    sums = np.zeros(n_labels, np.int64)
+    touched = np.empty(n_labels, np.int32)
+    is_touched = np.zeros(n_labels, np.bool_)
+    n = 0
+    for word in range(n_words):
+        first, last = starts[word], starts[word + 1]
+        if change_starts[word] == change_starts[word + 1]:
+            new_labels[n : n + last - first] = labels[first:last]
+            new_counts[n : n + last - first] = counts[first:last]
+            n += last - first
+        else:
+            n_touched = 0
+            for pair in range(first, last):
+                sums[labels[pair]] = counts[pair]
+                is_touched[labels[pair]] = True
+                touched[n_touched] = labels[pair]
+                n_touched += 1
+            n_old = n_touched
+            for index in range(change_starts[word], change_starts[word + 1]):
+                label = changed_labels[order[index]]
+                sums[label] += changed_counts[order[index]]
+                if not is_touched[label]:
+                    is_touched[label] = True
+                    touched[n_touched] = label
+                    n_touched += 1
+            if n_touched > n_old:
+                touched[:n_touched].sort()
+            for index in range(n_touched):
+                label = touched[index]
+                if sums[label] != 0:
+                    new_labels[n], new_counts[n] = label, sums[label]
+                    n += 1
+                sums[label] = 0
+                is_touched[label] = False
+        new_starts[word + 1] = n
+    return new_starts, new_labels[:n].copy(), new_counts[:n].copy()
+
+
+@kernel
+def spread_rows(starts, slots, counts, betas, unit, rows, log_rows):
+    """Write the counts of the first words into rows, and log(1 + n/β) of them."""
+    for word in range(rows.shape[0]):
+        beta = betas[min(word, betas.size - 1)]
+        rows[word, :] = 0
+        log_rows[word, :] = 0.0
+        for pair in range(starts[word], starts[word + 1]):
+            rows[word, slots[pair]] = counts[pair]
+            log_rows[word, slots[pair]] = math.log1p(counts[pair] * unit / beta)
+
+
+@kernel
+def log_pairs(starts, counts, betas, unit, first_word, logs):
+    """Write log(1 + n/β) for the pairs of the words from first_word on."""
+    for word in range(first_word, starts.size - 1):
+        beta = betas[min(word, betas.size - 1)]
+        for pair in range(starts[word], starts[word + 1]):
+            logs[pair] = math.log1p(counts[pair] * unit / beta)
