@@ -1,12 +1,12 @@
-"""Texts are split into words and counted, batch by batch: what stays in memory is the counts, not the texts.
+"""Texts are split into words and counted, batch by batch: what stays is the counts, not the texts.
 
 Nothing is left out at this stage. Which words become columns is decided afterwards, on the distinct words
-(corpus/vocabulary.py), and applied to the counts in one pass (`WordCounts.matrix`).
+(corpus/vocabulary.py), and applied to the counts in one pass (`WordCounts.remapped`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -27,16 +27,15 @@ _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which need not be installed
 
 
 class WordCounts:
-    """The counts of all distinct words in all documents, batch by batch, and those words."""
+    """The counts of all distinct words in all documents, batch by batch, and those words.
 
-    def __init__(self, batches: list[Rows], words: list[str]) -> None:
+    The batches are gone through more than once: they are a list, or stand in a file (corpus/spill.py).
+    """
+
+    def __init__(self, batches: Iterable[Rows], words: Sequence[str], n_documents: int) -> None:
         self.batches = batches
         self.words = words
-
-    @property
-    def n_documents(self) -> int:
-        """The number of documents, those without words included."""
-        return sum(rows.row_ends.size for rows in self.batches)
+        self.n_documents = n_documents  # those without words included
 
     def word_totals(self) -> npt.NDArray[np.int64]:
         """How often each word occurs."""
@@ -55,51 +54,72 @@ class WordCounts:
             first_document += rows.row_ends.size
         return frequencies
 
+    def remapped(self, columns: npt.NDArray[np.int32], n_columns: int) -> Iterator[Rows]:
+        """The batches with word w in columns[w]: -1 leaves it out, words in one column are added up.
+
+        Rows are sorted by column. Batches are changed in place: those in memory are used up.
+        """
+        last_entry = np.full(n_columns, -1, dtype=np.int64)
+        n_entries = 0
+        for rows in self.batches:
+            n_left = remap_words(rows, columns, last_entry, n_entries)
+            n_entries += n_left
+            yield Rows(rows.words[:n_left], rows.counts[:n_left], rows.row_ends)
+
+
+class WordCountsInMemory(WordCounts):
+    """The same, all batches in memory, where they can become one matrix."""
+
+    def __init__(self, batches: list[Rows], words: Sequence[str]) -> None:
+        super().__init__(batches, words, sum(rows.row_ends.size for rows in batches))
+        self._held = batches
+
     def matrix(self, columns: npt.NDArray[np.int32], n_columns: int) -> csr_array:
-        """The counts with word w in columns[w]: -1 leaves it out, words in one column are added up.
+        """The counts with word w in columns[w], as `remapped` says.
 
         Uses the counts up: it can be called once.
         """
-        n_documents = self.n_documents
-        last_entry = np.full(n_columns, -1, dtype=np.int64)
-        row_starts = np.zeros(n_documents + 1, dtype=np.int64)
+        row_starts = np.zeros(self.n_documents + 1, dtype=np.int64)
         n_entries = n_rows = 0
-        for rows in self.batches:
-            n_left = remap_words(rows, columns, last_entry, n_entries)
+        for rows in self.remapped(columns, n_columns):
             row_starts[n_rows + 1 : n_rows + 1 + rows.row_ends.size] = rows.row_ends + n_entries
-            n_entries += n_left
+            n_entries += rows.words.size
             n_rows += rows.row_ends.size
         index_type: Any = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
         indices = np.empty(n_entries, dtype=index_type)
         data = np.empty(n_entries, dtype=np.int32)
         start = 0
-        self.batches.reverse()
-        while self.batches:  # each batch is let go once copied, so that the counts are not held twice
-            words, counts, row_ends = self.batches.pop()
+        self._held.reverse()
+        while self._held:  # each batch is let go once copied, so that the counts are not held twice
+            words, counts, row_ends = self._held.pop()
             stop = start + int(row_ends[-1])
             indices[start:stop] = words[: stop - start]
             data[start:stop] = counts[: stop - start]
             start = stop
-        matrix = csr_array((data, indices, row_starts.astype(index_type)), shape=(n_documents, n_columns))
+        matrix = csr_array((data, indices, row_starts.astype(index_type)), shape=(self.n_documents, n_columns))
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix
 
 
-def count_texts(texts: Iterable[object], splitter: Splitter) -> WordCounts:
+def count_texts(texts: Iterable[object], splitter: Splitter) -> WordCountsInMemory:
     """Count the words of any number of texts, reading them once."""
     if isinstance(texts, (str, bytes)):
         raise ValueError(f"texts is a single {type(texts).__name__}; give a list of texts, for one text [text]")
     if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1 or not isinstance(texts, Iterable):
         raise ValueError(f"texts must be a list, one column or another iterable of texts, not {type(texts).__name__}")
-    batches: list[Rows] = []
+    batches = list(count_batches(texts, splitter))
+    return WordCountsInMemory(batches, splitter.words())
+
+
+def count_batches(texts: Iterable[object], splitter: Splitter) -> Iterator[Rows]:
+    """The counts of the texts, a batch at a time; how the texts come does not show in them."""
     position = 0
     iterator = iter(texts)
     while batch := list(islice(iterator, _BATCH_DOCUMENTS)):
         for part in _parts(_as_texts(batch, position)):
-            batches.append(splitter.count(part, position))
+            yield splitter.count(part, position)
             position += len(part)
-    return WordCounts(batches, splitter.words())
 
 
 def _as_texts(items: list[Any], position: int) -> list[str]:

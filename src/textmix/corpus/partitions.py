@@ -15,7 +15,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 _ENTRIES_WORTH_A_PARTITION = 1 << 14
 _USUAL_PARTITIONS = 64
-_MOST_ENTRIES = 1 << 22  # of a partition, on average: 32 MB
+_MOST_ENTRIES = 1 << 20  # of a partition, on average: 8 MB
 
 
 def n_partitions(n_entries: int, n_documents: int) -> int:

@@ -61,32 +61,70 @@ def terms(words: Sequence[str], tokenizer: Tokenizer) -> list[str | None]:
 
 def build_vocabulary(counts: WordCounts, tokenizer: Tokenizer) -> tuple[list[str], Columns]:
     """The vocabulary, and for each distinct word its column in it, or -1."""
-    index: dict[str, int] = {}
-    columns = np.array(
-        [-1 if term is None else index.setdefault(term, len(index)) for term in terms(counts.words, tokenizer)],
-        dtype=np.int32,
-    )
-    vocabulary = list(index)
+    vocabulary, columns = _columns_of_terms(counts.words, tokenizer)
     least, most = _document_frequency_bounds(tokenizer, counts.n_documents)
     if not vocabulary or (least <= 1 and most >= counts.n_documents):
         return vocabulary, columns
     frequencies = counts.document_frequencies(columns, len(vocabulary))
-    kept = (frequencies >= least) & (frequencies <= most)
-    if not kept.any():
-        raise ValueError(
-            f"min_document_frequency={tokenizer.min_document_frequency!r} and "
-            f"max_document_frequency={tokenizer.max_document_frequency!r} leave no word: {least} to {most} "
-            f"documents are asked for; of {len(vocabulary)} words in {counts.n_documents} documents, "
-            f"the rarest is in {frequencies.min()} and the most frequent in {frequencies.max()}"
-        )
-    # The last element serves column -1.
-    new_columns = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
-    return [word for word, keep in zip(vocabulary, kept.tolist(), strict=True) if keep], new_columns[columns]
+    kept = _frequent_enough(frequencies, tokenizer, counts.n_documents)
+    return _selected(vocabulary, columns, np.flatnonzero(kept))
+
+
+def build_ordered_vocabulary(
+    counts: WordCounts, tokenizer: Tokenizer
+) -> tuple[list[str], Columns, npt.NDArray[np.int64]]:
+    """The same by falling document frequency, with these frequencies."""
+    vocabulary, columns = _columns_of_terms(counts.words, tokenizer)
+    frequencies = counts.document_frequencies(columns, len(vocabulary))
+    kept = np.flatnonzero(_frequent_enough(frequencies, tokenizer, counts.n_documents))
+    return order_vocabulary(*_selected(vocabulary, columns, kept), frequencies[kept])
+
+
+def order_vocabulary(
+    vocabulary: Sequence[str], columns: Columns, frequencies: npt.NDArray[np.int64]
+) -> tuple[list[str], Columns, npt.NDArray[np.int64]]:
+    """The same columns with those of most documents first; of as many documents, they stay in their order."""
+    order = np.argsort(-frequencies, kind="stable")
+    return *_selected(vocabulary, columns, order), frequencies[order]
 
 
 def known_columns(words: Sequence[str], tokenizer: Tokenizer, index: Mapping[str, int]) -> Columns:
     """For each distinct word its column in a vocabulary that exists, or -1; `index` is that vocabulary."""
     return np.array([-1 if term is None else index.get(term, -1) for term in terms(words, tokenizer)], dtype=np.int32)
+
+
+def _columns_of_terms(words: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Columns]:
+    """All terms by first occurrence, and for each distinct word the place of its term, or -1."""
+    index: dict[str, int] = {}
+    columns = np.fromiter(
+        (-1 if term is None else index.setdefault(term, len(index)) for term in terms(words, tokenizer)),
+        dtype=np.int32,
+        count=len(words),
+    )
+    return list(index), columns
+
+
+def _frequent_enough(
+    frequencies: npt.NDArray[np.int64], tokenizer: Tokenizer, n_documents: int
+) -> npt.NDArray[np.bool_]:
+    """Which columns are in as many documents as they may be; ValueError if none of them is."""
+    least, most = _document_frequency_bounds(tokenizer, n_documents)
+    kept: npt.NDArray[np.bool_] = (frequencies >= least) & (frequencies <= most)
+    if frequencies.size and not kept.any():
+        raise ValueError(
+            f"min_document_frequency={tokenizer.min_document_frequency!r} and "
+            f"max_document_frequency={tokenizer.max_document_frequency!r} leave no word: {least} to {most} "
+            f"documents are asked for; of {frequencies.size} words in {n_documents} documents, "
+            f"the rarest is in {frequencies.min()} and the most frequent in {frequencies.max()}"
+        )
+    return kept
+
+
+def _selected(vocabulary: Sequence[str], columns: Columns, order: npt.NDArray[np.intp]) -> tuple[list[str], Columns]:
+    """The vocabulary with the columns of `order` only, in that order, and the words' columns in it."""
+    new_columns = np.full(len(vocabulary) + 1, -1, dtype=np.int32)  # the last element serves column -1
+    new_columns[order] = np.arange(order.size, dtype=np.int32)
+    return [vocabulary[column] for column in order.tolist()], new_columns[columns]
 
 
 def _stop_words(tokenizer: Tokenizer) -> frozenset[str]:

@@ -72,7 +72,6 @@ class ThreadEngine:
         self.events: list[str] = []
         self._loaders: Sequence[Callable[[], Any]] = ()
         self._n_threads = count_threads(n_jobs)
-        self._pool: ThreadPoolExecutor | None = None
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
         """Partition i is what loaders[i]() returns."""
@@ -83,31 +82,23 @@ class ThreadEngine:
 
         Whoever stops listening, by Ctrl-C for instance, waits for the steps that have begun.
         """
-        if self._pool is None:
-            raise RuntimeError("the threads run under `with` only")
+        pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
         pending: deque[Future[Result]] = deque()
         try:
             for loader, own in zip(self._loaders, arguments, strict=True):
                 if len(pending) == 2 * self._n_threads:  # a slow step leaves the other threads something to do
-                    yield pending[0].result()
-                    pending.popleft()
-                pending.append(self._pool.submit(_load_and_run, step, loader, shared, own))
+                    yield pending.popleft().result()
+                pending.append(pool.submit(_load_and_run, step, loader, shared, own))
             while pending:
-                yield pending[0].result()
-                pending.popleft()
+                yield pending.popleft().result()
         finally:
-            for future in pending:
-                future.cancel()
-            wait(pending)
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-        self._pool, self._loaders = None, ()
+        self._loaders = ()
 
 
 def _load_and_run(

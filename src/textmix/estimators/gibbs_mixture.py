@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
+from textmix.corpus.disk import DiskCorpus
 from textmix.engines.engine import ENGINES, make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
@@ -21,9 +22,9 @@ from textmix.inference.hyperparameters import GammaPrior, check_prior
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.metropolis import MetropolisSettings
 from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
-from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
+from textmix.inference.parallel_fit import Checkpoint, FittedParallel, ParallelSettings, fit_parallel
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
-from textmix.inference.partitioned import deal_out_counts
+from textmix.inference.partitioned import PartitionedDocuments, deal_out_counts, deal_out_disk
 from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.inference.seeds import seed_from
@@ -99,35 +100,73 @@ class GibbsMixture(DocumentMixture):
         """Labels to start from, a number of random clusters, or "online"."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
+        """Find the clusters of X: documents × words, counts sparse or dense, a Corpus, or a DiskCorpus. y is ignored.
+
+        A DiskCorpus is fitted by the parallel sampler, partition by partition, whatever `inference` says.
+        """
         self._validate_params()
+        if isinstance(X, DiskCorpus):
+            return self.fit_disk(X)
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
-        n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
-        self._polished = bool(self.polish)
-        self.inference_ = self._choose_inference(counts, n_documents)
-        parallel = self.inference_ == "parallel"
-        prior = self._make_parallel_prior(n_documents) if parallel else self._make_prior(n_documents)
+        has_words = np.diff(counts.indptr) > 0
+        n_documents = int(np.count_nonzero(has_words))
+        self.inference_ = self._choose_inference(counts.nnz)
+        prior = self._check_prior(n_documents)
         beta = self._check_beta(counts.shape[1])
-        check_magnitude(float(np.sum(beta)) * (counts.shape[1] if np.ndim(beta) == 0 else 1), "beta of all words")
-        check_magnitude(prior.mass, "alpha in all")
-        start = self._start(np.diff(counts.indptr) > 0)
+        start = self._start(has_words)
         seed, progress = seed_from(self.random_state), Progress(self.progress)
-        if parallel:
-            partition = self._fit_parallel(counts, whole, start, beta, prior, seed, progress)
+        if self.inference_ == "parallel":
+            if isinstance(start, np.ndarray):
+                start = np.where(has_words, start, -1)
+            keep_lone_words = self.word_probabilities != MEANS or not self.leave_out
+            source = deal_out_counts(counts, beta, whole, keep_lone_words=keep_lone_words)
+            partition = self._fit_parallel(source, start, beta, prior, seed, progress).partition
         else:
             settings = self._sampler_settings(n_documents)
             partition = fit_partition(counts, whole, start, beta, prior, settings, seed, progress)
+        n_clusters = int(partition.labels.max(initial=-1)) + 1
+        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts)
+
+    def fit_disk(self, corpus: DiskCorpus, checkpoint: Checkpoint | None = None) -> Self:
+        """Find the clusters of a corpus on disk; with a checkpoint the run goes on where an earlier one broke off.
+
+        What needs the counts of all documents at once, such as `probabilities_`, is not there afterwards.
+        """
+        self._validate_params()
+        if self.word_probabilities != MEANS or not self.leave_out:
+            raise ValueError('a corpus on disk is fitted with word_probabilities="means" and leave_out=True')
+        if any(_is_learn(value) for value in (self.alpha, self.beta)):
+            raise ValueError('a corpus on disk is fitted with alpha and beta given, not "learn"')
+        self.n_features_in_ = corpus.n_words
+        self.inference_ = "parallel"
+        self._vocabulary = corpus.vocabulary
+        prior = self._check_prior(corpus.n_documents - corpus.n_empty_documents)
+        beta = self._check_beta(corpus.n_words)
+        start = self._start(np.ones(corpus.n_documents, bool))
+        progress = Progress(self.progress)
+        with progress.task("looking through", total=corpus.n_documents) as task:
+            source = deal_out_disk(corpus, beta, task.advance)
+        fitted = self._fit_parallel(source, start, beta, prior, seed_from(self.random_state), progress, checkpoint)
+        return self._keep(fitted.partition, fitted.count_words(corpus), None)
+
+    def _keep(
+        self,
+        partition: FittedPartition,
+        word_counts: scipy.sparse.csr_array,
+        counts: scipy.sparse.csr_array | None,
+    ) -> Self:
         self.labels_ = partition.labels
-        self.n_clusters_ = int(partition.labels.max(initial=-1)) + 1
+        self.n_clusters_ = word_counts.shape[0]
         self.n_iter_ = partition.n_sweeps
         self.converged_ = partition.converged
         self.trace_ = partition.trace
         self.log_joint_ = partition.log_joint
         self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
-        self.cluster_word_counts_ = sum_by_cluster(counts, self.labels_, self.n_clusters_)
+        self.cluster_word_counts_ = word_counts
         self._beta, self._prior = partition.beta, partition.prior
         self.alpha_, self.beta_ = partition.prior.alpha if np.ndim(self.alpha) == 0 else self.alpha, partition.beta
+        self._polished = bool(self.polish)
         self._unit = partition.unit
         self._twins = partition.twins
         self._counts = counts
@@ -135,20 +174,28 @@ class GibbsMixture(DocumentMixture):
         self.__dict__.pop("_outlier_scores", None)
         return self
 
+    def _check_prior(self, n_documents: int) -> Prior:
+        parallel = self.inference_ == "parallel"
+        prior = self._make_parallel_prior(n_documents) if parallel else self._make_prior(n_documents)
+        check_magnitude(prior.mass, "alpha in all")
+        return prior
+
     def _check_beta(self, n_words: int) -> float | NDArray[np.float64]:
         """β to start from, or that of each word."""
-        if isinstance(self.beta, str):
-            return self._beta_to_start_from
-        return check_pseudo_counts(self.beta, n_words, "beta", "words")
+        beta: float | NDArray[np.float64] = self._beta_to_start_from
+        if not isinstance(self.beta, str):
+            beta = check_pseudo_counts(self.beta, n_words, "beta", "words")
+        check_magnitude(beta * n_words if isinstance(beta, float) else float(beta.sum()), "beta of all words together")
+        return beta
 
-    def _choose_inference(self, counts: scipy.sparse.csr_array, n_documents: int) -> str:
+    def _choose_inference(self, n_entries: int) -> str:
         """What "auto" stands for; raises ValueError for what cannot be had together."""
-        learns = any(isinstance(value, str) and value == "learn" for value in (self.alpha, self.beta))
+        learns = any(_is_learn(value) for value in (self.alpha, self.beta))
         if learns and self.inference in ("metropolis", "parallel"):
             raise ValueError(f'alpha="learn" and beta="learn" need inference="gibbs", not {self.inference!r}')
         if self.inference != "auto":
             return self.inference
-        return "parallel" if counts.nnz >= PARALLEL_FROM and not learns else "gibbs"
+        return "parallel" if n_entries >= PARALLEL_FROM and not learns else "gibbs"
 
     def _sampler_settings(self, n_documents: int) -> SamplerSettings:
         # There is nothing to learn from no documents.
@@ -161,7 +208,7 @@ class GibbsMixture(DocumentMixture):
             int(self.n_sweeps),
             float(self.tol),
             self.sampler,
-            self._polished,
+            bool(self.polish),
             alpha_prior,
             beta_prior,
             metropolis,
@@ -170,30 +217,25 @@ class GibbsMixture(DocumentMixture):
 
     def _fit_parallel(
         self,
-        counts: scipy.sparse.csr_array,
-        whole: bool,
+        source: PartitionedDocuments,
         start: NDArray[np.int32] | int | str,
         beta: float | NDArray[np.float64],
         prior: Prior,
         seed: int,
         progress: Progress,
-    ) -> FittedPartition:
-        if isinstance(start, np.ndarray):
-            start = np.where(np.diff(counts.indptr) > 0, start, -1)
-        at_means = self.word_probabilities == MEANS
-        source = deal_out_counts(counts, beta, whole, keep_lone_words=not (at_means and self.leave_out))
+        checkpoint: Checkpoint | None = None,
+    ) -> FittedParallel:
         settings = ParallelSettings(
-            int(self.n_sweeps), float(self.tol), self._polished, self.word_probabilities, bool(self.leave_out)
+            int(self.n_sweeps), float(self.tol), bool(self.polish), self.word_probabilities, bool(self.leave_out)
         )
         with make_engine(self.engine, self.n_jobs, self.client) as engine:
-            return fit_parallel(source, start, beta, prior, settings, seed, engine, progress)
+            return fit_parallel(source, start, beta, prior, settings, seed, engine, progress, checkpoint)
 
     def _learned_priors(self) -> tuple[GammaPrior | None, GammaPrior | None]:
         """The Gamma priors of α and β, None where they are held."""
         alpha_prior = check_prior(self.alpha_prior, "alpha_prior")
         beta_prior = check_prior(self.beta_prior, "beta_prior")
-        learns = [isinstance(value, str) and value == "learn" for value in (self.alpha, self.beta)]
-        return alpha_prior if learns[0] else None, beta_prior if learns[1] else None
+        return alpha_prior if _is_learn(self.alpha) else None, beta_prior if _is_learn(self.beta) else None
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words.
@@ -233,7 +275,7 @@ class GibbsMixture(DocumentMixture):
         """
         if X is None:
             check_is_fitted(self)
-            return self._scorer(self._unit).perplexity(self._counts, self.labels_)
+            return self._scorer(self._unit).perplexity(self._training_counts(), self.labels_)
         scorer, counts = self._scorer_and_counts(X)
         return scorer.perplexity(counts)
 
@@ -247,7 +289,7 @@ class GibbsMixture(DocumentMixture):
         check_is_fitted(self)
         if "_probabilities" not in self.__dict__:
             probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
-            for block in self._scorer(self._unit).blocks(self._counts, self.labels_):
+            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
                 probabilities[block.rows] = block.probabilities
             if self._polished:
                 settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._twins)
@@ -263,7 +305,7 @@ class GibbsMixture(DocumentMixture):
         check_is_fitted(self)
         if "_outlier_scores" not in self.__dict__:
             scores = np.empty(self.labels_.size)
-            for block in self._scorer(self._unit).blocks(self._counts, self.labels_):
+            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
                 scores[block.rows] = block.log_new - block.log_existing
             self._outlier_scores = scores
         return self._outlier_scores
@@ -281,6 +323,11 @@ class GibbsMixture(DocumentMixture):
         vocabulary = self._names_of_words(vocabulary)
         return top_words(self.cluster_word_counts_, self._beta, n, order, vocabulary)
 
+    def _training_counts(self) -> scipy.sparse.csr_array:
+        if self._counts is None:
+            raise AttributeError("the counts of this fit are on disk and were never in memory as a whole")
+        return self._counts
+
     def _scorer(self, unit: float) -> PartitionScorer:
         return PartitionScorer.from_statistics(
             self.cluster_sizes_, self.cluster_word_counts_, self._beta, self._prior, unit
@@ -293,6 +340,10 @@ class GibbsMixture(DocumentMixture):
         total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
         scorer = self._scorer(1.0 / fixed_point_scale(total, whole and self._unit == 1.0))
         return scorer, counts
+
+
+def _is_learn(value: Any) -> bool:
+    return isinstance(value, str) and value == "learn"
 
 
 def check_magnitude(value: float, name: str) -> None:

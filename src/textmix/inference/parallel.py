@@ -33,6 +33,7 @@ from textmix.kernels.parallel import (
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
+FEWEST_MERGED = 1 << 20  # changes worth a pass over the statistics
 ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
 WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
@@ -96,8 +97,31 @@ def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
     )
 
 
+class Merger:
+    """Statistics that follow the outcomes of partitions, merged when enough have come to be worth it."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._waiting: list[Outcome] = []
+        self._n_waiting = 0
+
+    def add(self, outcome: Outcome) -> None:
+        """Take what a partition changed; its labels are not kept."""
+        self._waiting.append(outcome)
+        self._n_waiting += outcome.changes[0].size
+        if self._n_waiting > max(self._statistics.counts.size, FEWEST_MERGED):
+            self.finish()
+
+    def finish(self) -> Statistics:
+        """The statistics after all that was added."""
+        if self._waiting:
+            self._statistics = change_statistics(self._statistics, self._waiting)
+            self._waiting, self._n_waiting = [], 0
+        return self._statistics
+
+
 def change_statistics(statistics: Statistics, outcomes: Sequence[Outcome]) -> Statistics:
-    """The statistics after what all partitions changed."""
+    """The statistics after what some partitions changed."""
     sizes, totals = statistics.sizes.copy(), statistics.totals.copy()
     for outcome in outcomes:
         sizes += outcome.size_changes

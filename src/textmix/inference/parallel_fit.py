@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partitions import deal_out
 from textmix.engines.engine import Engine
 from textmix.inference.ordering import order_by_size, slots_in_order
-from textmix.inference.parallel import MEANS
+from textmix.inference.parallel import MEANS, Statistics
 from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
 from textmix.inference.partition import FittedPartition
 from textmix.inference.partitioned import PartitionedDocuments
@@ -48,6 +50,32 @@ class Saved:
     settled: bool = False
 
 
+@dataclass(frozen=True)
+class FittedParallel:
+    """A fitted partition, and the statistics that its clusters have under the labels they had before."""
+
+    partition: FittedPartition
+    statistics: Statistics
+    slots: NDArray[np.int64]  # the former label of each cluster
+
+    def count_words(self, corpus: DiskCorpus) -> scipy.sparse.csr_array:
+        """The word counts of each cluster; words of one document, which the statistics lack, are read from disk."""
+        _, _, starts, labels, counts = self.statistics
+        n_kept = starts.size - 1
+        clusters = np.zeros(self.statistics.sizes.size, np.int64)
+        clusters[self.slots] = np.arange(self.slots.size)
+        columns = [np.repeat(np.arange(n_kept), np.diff(starts))]
+        rows, values = [clusters[labels]], [counts.astype(np.int64)]
+        for partition, own in enumerate(deal_out(self.partition.labels, corpus.n_partitions)):
+            row_starts, words, amounts = corpus.partition(partition)
+            lone = words >= n_kept
+            rows.append(np.repeat(own, np.diff(row_starts))[lone].astype(np.int64))
+            columns.append(words[lone].astype(np.int64))
+            values.append(amounts[lone].astype(np.int64))
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=(self.slots.size, corpus.n_words)))
+
+
 class Checkpoint(Protocol):
     """Where the state of a run is kept."""
 
@@ -79,7 +107,7 @@ def fit_parallel(
     engine: Engine,
     progress: Progress,
     checkpoint: Checkpoint | None = None,
-) -> FittedPartition:
+) -> FittedParallel:
     """Sample from a start, polish, and order the clusters by size.
 
     start: labels; or a number of random clusters, or "online", from which collapsed sweeps over a sample begin.
@@ -87,7 +115,8 @@ def fit_parallel(
     checkpoint = checkpoint or NoCheckpoint()
     saved = checkpoint.load()
     if saved is None:
-        saved = Saved(_start(source, start, beta, prior, seed, progress), {name: [] for name in COLUMNS})
+        begun = _start(source, start, beta, prior, settings, seed, progress)
+        saved = Saved(begun, {name: [] for name in COLUMNS})
         checkpoint.save(saved)
     state = ParallelState(source, engine, saved.labels, beta, prior, seed, settings.form, settings.leave_out)
     converged = interrupted = False
@@ -97,9 +126,12 @@ def fit_parallel(
         converged = saved.settled
         if settings.polish and not interrupted:
             converged, interrupted = _polish(state, saved, checkpoint, progress)
+        if state.n_unlabelled > 0:
+            raise KeyboardInterrupt  # before the first sweep was over there is nothing to keep
         labels = state.labels_in_order()
         ordered = order_by_size(labels)
-        return FittedPartition(
+        slots = slots_in_order(labels, ordered)
+        partition = FittedPartition(
             labels=ordered,
             twins=np.empty(0, np.int32),
             trace=Trace(saved.trace).arrays(),
@@ -108,8 +140,9 @@ def fit_parallel(
             log_joint=state.log_joint(),
             unit=source.unit,
             beta=beta,
-            prior=of_occupied(prior, slots_in_order(labels, ordered)),
+            prior=of_occupied(prior, slots),
         )
+        return FittedParallel(partition, state.statistics, slots)
     finally:
         state.close()
 
@@ -119,15 +152,15 @@ def _start(
     start: NDArray[np.int32] | int | str,
     beta: float | NDArray[np.float64],
     prior: Prior,
+    settings: ParallelSettings,
     seed: int,
     progress: Progress,
 ) -> list[NDArray[np.int32]]:
     if isinstance(start, np.ndarray):
         return deal_out(start.astype(np.int32), source.n_partitions)
-    online = isinstance(start, str)
-    n_start = 0 if isinstance(start, str) else start
-    with progress.task("starting", total=(SAMPLE_SWEEPS + online) * source.n_documents) as task:
-        return start_from_sample(source, n_start, beta, prior, seed, task.advance, online=online)
+    with progress.task("starting", total=0) as task:
+        n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
+        return start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
 
 
 def _sample(
@@ -156,7 +189,7 @@ def _sample(
 
     outcome = run(
         [move],
-        n_sweeps=settings.n_sweeps - n_done,
+        n_sweeps=max(settings.n_sweeps, int(state.n_unlabelled > 0)) - n_done,
         n_documents=source.n_documents,
         settled=keep,
         progress=progress,

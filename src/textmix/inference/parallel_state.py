@@ -19,9 +19,9 @@ from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import betas_of_words, plain_length_limit
 from textmix.inference.parallel import (
     MEANS,
+    Merger,
     Statistics,
     Task,
-    change_statistics,
     forget_working,
     no_statistics,
     recount,
@@ -84,8 +84,10 @@ class ParallelState:
             length_frequencies=source.length_frequencies[: limit + 1],
         )
         engine.hold(source.loaders)
-        outcomes = list(engine.map(recount, self._task, [(part,) for part in self.labels]))
-        self._task = self._task._replace(statistics=change_statistics(self._task.statistics, outcomes))
+        merger = Merger(self._task.statistics)
+        for outcome in engine.map(recount, self._task, [(part,) for part in self.labels]):
+            merger.add(outcome)
+        self._task = self._task._replace(statistics=merger.finish())
 
     @property
     def statistics(self) -> Statistics:
@@ -96,6 +98,11 @@ class ParallelState:
     def n_clusters(self) -> int:
         """How many clusters hold documents."""
         return int(np.count_nonzero(self.statistics.sizes))
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many documents with words have no label yet."""
+        return self.source.n_with_words - int(self.statistics.sizes.sum())
 
     def sample(self, sweep: int, tick: Tick) -> SweepOutcome:
         """Draw a label for every document, and count what that changes."""
@@ -120,18 +127,22 @@ class ParallelState:
 
     def _map(self, task: Task, tick: Tick) -> SweepOutcome:
         arguments = [(part, number) for number, part in enumerate(self.labels)]
-        outcomes = []
+        labels, n_moved, log_totals = [], 0, []
+        merger = Merger(task.statistics)
         for outcome in self.engine.map(sweep_partition, task, arguments):
-            outcomes.append(outcome)
+            labels.append(outcome.labels)
+            log_totals.append(outcome.log_totals)
+            n_moved += outcome.n_moved
+            merger.add(outcome)
             tick(outcome.labels.size)
         if task.mode != SCORE:
             # Made first, then both replaced: an interruption leaves the state of the sweep before.
-            after = self._task._replace(statistics=change_statistics(task.statistics, outcomes))
-            self.labels, self._task = [outcome.labels for outcome in outcomes], after
+            after = self._task._replace(statistics=merger.finish())
+            self.labels, self._task = labels, after
         return SweepOutcome(
-            sum(outcome.n_moved for outcome in outcomes),
+            n_moved,
             perplexity(
-                math.fsum(outcome.log_totals for outcome in outcomes),
+                math.fsum(log_totals),
                 self.source.n_with_words,
                 max(int(task.statistics.sizes.sum()) - 1, 0),
                 self.source.n_tokens * self.source.unit,
@@ -170,13 +181,12 @@ class ParallelState:
 
 def start_from_sample(
     source: PartitionedDocuments,
-    n_start: int,
+    start: int | str,
     beta: float | NDArray[np.float64],
     prior: Prior,
     seed: int,
+    n_sweeps: int,
     tick: Tick,
-    *,
-    online: bool = False,
 ) -> list[NDArray[np.int32]]:
     """Labels after some collapsed sweeps over the first partitions; documents of all others have none yet (−1).
 
@@ -188,14 +198,14 @@ def start_from_sample(
     has_words = prepared.documents.lengths > 0
     rng = generator(seed, START)
     labels = np.full(has_words.size, -1, np.int32)
-    if not online:
-        labels[has_words] = rng.integers(n_start, size=np.count_nonzero(has_words), dtype=np.int32)
+    if isinstance(start, int):
+        labels[has_words] = rng.integers(start, size=np.count_nonzero(has_words), dtype=np.int32)
     betas = betas_of_words(beta, source.words)
     model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total)
     state = GibbsState(prepared, labels, model, prior)
-    if online:
+    if isinstance(start, str):
         state.place_all(rng, tick)
-    for sweep in range(SAMPLE_SWEEPS):
+    for sweep in range(n_sweeps):
         state.sample(generator(seed, START, sweep + 1), tick)
     bounds = np.cumsum([part.lengths.size for part in parts])[:-1]
     sampled = [part.copy() for part in np.split(state.labels, bounds)]

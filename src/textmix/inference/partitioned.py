@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
+from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.partition_files import PartitionFiles
 from textmix.corpus.partitions import n_partitions
 from textmix.inference.layout import Prepared, prepare_documents
 from textmix.inference.perplexity import sum_log_betas
+from textmix.inference.run import Tick
 from textmix.kernels.counts import count_lengths
 from textmix.kernels.state import Documents
 
@@ -48,7 +52,7 @@ def deal_out_counts(
     """Counts in memory as partitions in memory."""
     prepared = prepare_documents(counts, beta, whole, keep_lone_words=keep_lone_words)
     documents = prepared.documents
-    n_parts = n_partitions(documents.words.size, documents.lengths.size)
+    n_parts = n_partitions(counts.nnz, documents.lengths.size)
     n_tokens = int(documents.lengths.sum())
     longest = min(int(documents.lengths.max(initial=0)), LONGEST_COUNTED)
     return PartitionedDocuments(
@@ -66,6 +70,56 @@ def deal_out_counts(
         log_lone_words=prepared.log_lone_words,
         log_betas=sum_log_betas(counts.indices, counts.data, beta),
     )
+
+
+def deal_out_disk(corpus: DiskCorpus, beta: float | NDArray[np.float64], tick: Tick) -> PartitionedDocuments:
+    """A corpus on disk as partitions that are read when they are needed; one pass over it tells the rest."""
+    count_type: Any = np.int32 if corpus.n_tokens < np.iinfo(np.int32).max else np.int64
+    n_kept = int(np.count_nonzero(corpus.document_frequencies > 1))
+    totals = np.zeros(corpus.n_words, np.int64)
+    length_frequencies = np.zeros(LONGEST_COUNTED + 1, np.int64)
+    log_lone_words = 0.0
+    for partition in range(corpus.n_partitions):
+        row_starts, words, counts = corpus.partition(partition)
+        totals += np.bincount(words, counts, minlength=totals.size).astype(np.int64)
+        lengths = _row_sums(row_starts, counts)
+        length_frequencies += count_lengths(lengths, LONGEST_COUNTED)
+        lone = words >= n_kept
+        betas = beta if isinstance(beta, float) else beta[words[lone]]
+        log_lone_words += float((gammaln(betas + counts[lone]) - gammaln(betas)).sum())
+        tick(lengths.size)
+    load = partial(_read_partition, corpus.files, n_kept, count_type)
+    return PartitionedDocuments(
+        loaders=[partial(load, partition) for partition in range(corpus.n_partitions)],
+        words=np.arange(n_kept),
+        n_documents=corpus.n_documents,
+        n_with_words=corpus.n_documents - corpus.n_empty_documents,
+        n_columns=corpus.n_words,
+        n_entries=corpus.n_entries - (corpus.n_words - n_kept),
+        n_tokens=corpus.n_tokens,
+        unit=1.0,
+        count_type=np.dtype(count_type),
+        max_word_total=int(totals[:n_kept].max(initial=0)),
+        length_frequencies=np.trim_zeros(length_frequencies, "b"),
+        log_lone_words=log_lone_words,
+        log_betas=float((totals * np.log(beta)).sum()),
+    )
+
+
+def _row_sums(row_starts: NDArray[np.int64], counts: NDArray[np.int32]) -> NDArray[np.int64]:
+    sums = np.zeros(counts.size + 1, np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return np.diff(sums[row_starts])
+
+
+def _read_partition(files: PartitionFiles, n_kept: int, count_type: Any, partition: int) -> Documents:
+    """A partition without the words of a single document."""
+    row_starts, words, counts = files.read(partition)
+    kept = words < n_kept
+    places = np.zeros(words.size + 1, count_type)
+    np.cumsum(kept, out=places[1:])
+    lengths = _row_sums(row_starts, counts).astype(count_type)
+    return Documents(places[row_starts], words[kept], counts[kept].astype(count_type), lengths)
 
 
 def _same(documents: Documents) -> Documents:

@@ -1,0 +1,185 @@
+"""A corpus on disk: the same counts as `Corpus` has, in partitions that are read one at a time.
+
+Building it reads the texts once. Their counts go to a file (corpus/spill.py) and only the distinct words stay
+in memory. When all texts are counted it is known which words become columns, and one pass over that file
+writes the partitions (corpus/partition_files.py). The manifest, disk-corpus.json, is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from textmix.corpus.build_folder import KIND, MANIFEST, VOCABULARY, is_unfinished
+from textmix.corpus.corpus import Corpus
+from textmix.corpus.disk_build import VERSION, Tick, build_from_batches, build_from_corpus
+from textmix.corpus.files import load_record
+from textmix.corpus.partition_files import PartitionCounts, PartitionFiles
+from textmix.corpus.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from textmix.corpus.readers import Batch
+
+_BYTES_A_WORD = 100  # measured: the string, its place in the list, its frequency
+
+
+@dataclass(frozen=True, eq=False)
+class DiskCorpus:
+    """Documents as counts of words, in partitions on disk.
+
+    Attributes
+    ----------
+    document_frequencies
+        In how many documents each word is. They fall: the words of most documents are the first columns.
+    n_documents, n_empty_documents
+        The number of documents, and of those that no word is left of.
+    n_tokens
+        The sum of all counts.
+    tokenizer
+        The settings that the texts were counted with; its language is the one that was recognised. None if
+        the corpus was made from counts without them.
+    source
+        What the builder said about the input, as JSON gives it back.
+    """
+
+    folder: Path
+    document_frequencies: npt.NDArray[np.int64]
+    n_documents: int
+    n_empty_documents: int
+    n_tokens: int
+    tokenizer: Tokenizer | None
+    source: dict[str, Any]
+    files: PartitionFiles
+    _vocabulary_checksum: int
+
+    @classmethod
+    def build(
+        cls,
+        folder: str | os.PathLike[str],
+        batches: Iterable[Batch],
+        tokenizer: Tokenizer,
+        *,
+        memory: int | None = None,
+        source: Mapping[str, Any] | None = None,
+        replace: bool = False,
+        tick: Tick | None = None,
+    ) -> DiskCorpus:
+        """Count the texts of a `DocumentReader`, reading them once, and write the counts to a folder.
+
+        The folder is new, empty, or holds a build that broke off, which is removed; so is a corpus with
+        `replace`. `memory` is the number of bytes that the distinct words may take: ValueError if they need
+        more. `tick` is called with "reading" or "writing" and the number of documents that were just read or
+        written.
+        """
+        build_from_batches(Path(folder), batches, tokenizer, memory=memory, source=source, replace=replace, tick=tick)
+        return cls.open(folder, tokenizer.tokenizer)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        folder: str | os.PathLike[str],
+        corpus: Corpus,
+        *,
+        source: Mapping[str, Any] | None = None,
+        replace: bool = False,
+    ) -> DiskCorpus:
+        """Write a corpus that is in memory; its counts have to be whole numbers below 2^31."""
+        build_from_corpus(Path(folder), corpus, source=source, replace=replace)
+        return cls.open(folder, None if corpus.tokenizer is None else corpus.tokenizer.tokenizer)
+
+    @classmethod
+    def open(
+        cls, folder: str | os.PathLike[str], tokenizer: Callable[[str], Iterable[str]] | None = None
+    ) -> DiskCorpus:
+        """Open a corpus; if a tokenizer of your own split its texts, `count` needs it again.
+
+        Raises ValueError if it is not there, not complete, damaged, or of a newer textmix.
+        """
+        folder = Path(folder)
+        if is_unfinished(folder):
+            raise ValueError(f"the corpus in {folder} was not built to its end; build it again")
+        record = load_record(folder, KIND, VERSION)
+        try:
+            settings, arrays = record.settings, record.arrays
+            n_documents = settings["n_documents"]
+            files = PartitionFiles(folder, n_documents, arrays["partition_entries"], arrays["partition_checksums"])
+            corpus = cls(
+                folder=folder,
+                document_frequencies=arrays["document_frequencies"],
+                n_documents=n_documents,
+                n_empty_documents=settings["n_empty_documents"],
+                n_tokens=settings["n_tokens"],
+                tokenizer=_as_tokenizer(settings["tokenizer"], tokenizer),
+                source=settings["source"],
+                files=files,
+                _vocabulary_checksum=settings["vocabulary_checksum"],
+            )
+        except KeyError as error:
+            raise ValueError(f"{folder / MANIFEST} is damaged ({error} is missing); build the corpus again") from error
+        files.check_sizes()
+        return corpus
+
+    @property
+    def n_words(self) -> int:
+        """The number of distinct words."""
+        return self.document_frequencies.size
+
+    @property
+    def n_entries(self) -> int:
+        """The number of stored counts, over all documents."""
+        return int(self.files.n_entries.sum())
+
+    @property
+    def n_partitions(self) -> int:
+        """The number of partitions."""
+        return self.files.n_partitions
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The word of each column, by falling document frequency, then by first occurrence; read when asked for."""
+        path = self.folder / VOCABULARY
+        content = path.read_bytes() if path.is_file() else b""
+        if zlib.crc32(content) != self._vocabulary_checksum:
+            raise ValueError(f"{path} is damaged or missing; build the corpus again")
+        words: list[str] = json.loads(content)
+        return words
+
+    def partition(self, partition: int, *, mmap: bool = False) -> PartitionCounts:
+        """The counts of a partition: of document i of all, if i % n_partitions is `partition`, at i // n_partitions.
+
+        With `mmap` they stay on disk and are read as they are used, without a look for damages.
+        """
+        return self.files.read(partition, mmap=mmap)
+
+    def count(self, texts: Iterable[str | None]) -> csr_array:
+        """Count new texts in this corpus's columns; words that it does not have are left out."""
+        return self._without_documents.count(texts)
+
+    @cached_property
+    def _without_documents(self) -> Corpus:
+        counts = np.empty((0, self.n_words), dtype=np.int32)
+        return Corpus(counts=csr_array(counts), vocabulary=self.vocabulary, tokenizer=self.tokenizer)
+
+    def estimate(self) -> int:
+        """The bytes that this corpus takes in memory with its vocabulary and one partition, the largest."""
+        return _BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
+
+
+def _as_tokenizer(
+    settings: Mapping[str, Any] | None, tokenizer: Callable[[str], Iterable[str]] | None
+) -> Tokenizer | None:
+    if settings is not None:
+        return Tokenizer.from_settings(settings, tokenizer)
+    if tokenizer is not None:
+        raise ValueError("this corpus was made from counts, not by a tokenizer; leave the tokenizer out")
+    return None

@@ -1,0 +1,171 @@
+"""The counts of a corpus in files, three for each partition, which are written together and read one by one.
+
+partition-0007.words holds the words of partition 7 and nothing else: little-endian numbers, no header.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from textmix.corpus.partitions import partition_size
+from textmix.corpus.spill import joined
+from textmix.kernels.tokenize import Rows
+
+# What is written at once, to all partitions together: 4 MB, and at least 4 KB of words for each partition.
+_ENTRIES_AT_ONCE = 1 << 19
+_ENTRIES_AT_ONCE_EACH = 1 << 10
+
+
+class PartitionCounts(NamedTuple):
+    """The counts of a partition: its document d has the entries row_starts[d] to row_starts[d + 1].
+
+    Within a document the words rise.
+    """
+
+    row_starts: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint32]
+    counts: npt.NDArray[np.int32]
+
+
+_TYPES = ("<i8", "<u4", "<i4")  # in the order of `PartitionCounts`
+
+
+@dataclass(frozen=True)
+class PartitionFiles:
+    """The files of all partitions; whether one is damaged is looked at when it is first read."""
+
+    folder: Path
+    n_documents: int
+    n_entries: npt.NDArray[np.int64]  # of each partition
+    checksums: npt.NDArray[np.uint32]  # of each partition's three files, in the order of `PartitionCounts`
+    _checked: set[int] = field(default_factory=set)
+
+    @property
+    def n_partitions(self) -> int:
+        """The number of partitions."""
+        return self.n_entries.size
+
+    def read(self, partition: int, *, mmap: bool = False) -> PartitionCounts:
+        """Read the counts of a partition, or map them, which is neither reading nor looking for damages."""
+        if not 0 <= partition < self.n_partitions:
+            raise ValueError(f"there is no partition {partition}; there are {self.n_partitions}, from 0 on")
+        self._check_sizes(partition)
+        if mmap:
+            return PartitionCounts(*map(_mapped, self._paths(partition), _TYPES))
+        arrays = list(map(_read, self._paths(partition), _TYPES))
+        if partition not in self._checked:
+            for path, array, checksum in zip(self._paths(partition), arrays, self.checksums[partition], strict=True):
+                if zlib.crc32(array.data) != checksum:
+                    raise ValueError(f"{path} is damaged: it is not what was written; build the corpus again")
+            self._checked.add(partition)
+        return PartitionCounts(*arrays)
+
+    def check_sizes(self) -> None:
+        """Raise ValueError if a file is missing or was cut off."""
+        for partition in range(self.n_partitions):
+            self._check_sizes(partition)
+
+    def bytes_of_largest(self) -> int:
+        """The bytes that the arrays of the largest partition take."""
+        return max(sum(self._sizes(partition)) for partition in range(self.n_partitions))
+
+    def _check_sizes(self, partition: int) -> None:
+        for path, size in zip(self._paths(partition), self._sizes(partition), strict=True):
+            found = path.stat().st_size if path.is_file() else None
+            if found != size:
+                state = "is missing" if found is None else f"has {found} bytes, not {size}"
+                raise ValueError(f"{path} {state}; build the corpus again")
+
+    def _sizes(self, partition: int) -> tuple[int, int, int]:
+        n_rows = partition_size(self.n_documents, self.n_partitions, partition)
+        n_entries = int(self.n_entries[partition])
+        return 8 * (n_rows + 1), 4 * n_entries, 4 * n_entries
+
+    def _paths(self, partition: int) -> list[Path]:
+        return _paths(self.folder, partition)
+
+
+class PartitionWriter:
+    """Writes the files of all partitions at once, document by document in file order."""
+
+    def __init__(self, folder: Path, n_partitions: int) -> None:
+        self._folder = folder
+        self._n_entries = np.zeros(n_partitions, dtype=np.int64)
+        self._checksums = np.zeros((n_partitions, len(_TYPES)), dtype=np.uint32)
+        self._waiting: list[Rows] = []
+        self._n_waiting = 0
+        self._n_written = 0  # documents
+        self._entries_at_once = max(_ENTRIES_AT_ONCE, n_partitions * _ENTRIES_AT_ONCE_EACH)
+        nothing = np.empty(0, dtype=np.int32)
+        for partition in range(n_partitions):
+            self._append(partition, np.zeros(1, dtype=np.int64), nothing, nothing)
+
+    def add(self, rows: Rows) -> None:
+        """Add the next documents, their words sorted."""
+        self._waiting.append(rows)
+        self._n_waiting += rows.words.size + rows.row_ends.size
+        if self._n_waiting >= self._entries_at_once:
+            self._write()
+
+    def close(self) -> PartitionFiles:
+        """Write what is left, and make all of it last through a power cut."""
+        self._write()
+        for partition in range(self._n_entries.size):
+            for path in _paths(self._folder, partition):
+                with open(path, "rb+") as file:
+                    os.fsync(file.fileno())
+        return PartitionFiles(self._folder, self._n_written, self._n_entries, self._checksums)
+
+    def _write(self) -> None:
+        """Write the documents that wait, sorted by partition."""
+        if not self._waiting:
+            return
+        n_partitions = self._n_entries.size
+        words, counts, row_ends = joined(self._waiting)
+        self._waiting, self._n_waiting = [], 0
+        first = np.arange(n_partitions) - self._n_written
+        rows = [np.arange(start, row_ends.size, n_partitions) for start in (first % n_partitions).tolist()]
+        order = np.concatenate(rows)
+        lengths = np.diff(row_ends, prepend=0)[order]
+        new_ends = np.cumsum(lengths)
+        # Entry e of the sorted ones is found at e + (old row start − new row start).
+        entries = np.repeat(row_ends[order] - new_ends, lengths)
+        entries += np.arange(entries.size)
+        words, counts = words[entries], counts[entries]
+        row = entry = 0
+        for partition, partition_rows in enumerate(rows):
+            row_stop = row + partition_rows.size
+            stop = int(new_ends[row_stop - 1]) if row_stop else 0
+            ends = new_ends[row:row_stop] + (self._n_entries[partition] - entry)
+            self._append(partition, ends, words[entry:stop], counts[entry:stop])
+            self._n_entries[partition] += stop - entry
+            row, entry = row_stop, stop
+        self._n_written += row_ends.size
+
+    def _append(self, partition: int, *arrays: npt.NDArray[Any]) -> None:
+        for number, (path, array, kind) in enumerate(zip(_paths(self._folder, partition), arrays, _TYPES, strict=True)):
+            content = array.astype(kind, copy=False).data
+            with open(path, "ab") as file:
+                file.write(content)
+            self._checksums[partition, number] = zlib.crc32(content, int(self._checksums[partition, number]))
+
+
+def _paths(folder: Path, partition: int) -> list[Path]:
+    return [folder / f"partition-{partition:04}.{name}" for name in PartitionCounts._fields]
+
+
+def _read(path: Path, kind: str) -> npt.NDArray[Any]:
+    return np.fromfile(path, dtype=kind)
+
+
+def _mapped(path: Path, kind: str) -> npt.NDArray[Any]:
+    if path.stat().st_size == 0:  # cannot be mapped
+        return np.empty(0, dtype=kind)
+    return np.memmap(path, dtype=kind, mode="r")
