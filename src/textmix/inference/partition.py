@@ -29,7 +29,8 @@ from textmix.priors.finite_dirichlet import of_occupied
 MAX_PASSES = 100  # greedy passes before polishing gives up
 FROZEN_PART = 10  # one in so many Metropolis-Hastings sweeps, at the end, has frozen proposals
 LONGEST_WINDOW = 20  # sweeps that Metropolis-Hastings is watched over, as it moves less in each
-SWITCH_SHARE = 0.1  # Metropolis-Hastings takes over when a sweep moves fewer documents than this
+FEW, HARDLY_ANY = 0.1, 0.01  # shares of the documents, at which Metropolis-Hastings takes over; see _few_move
+LEVEL = 0.9
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class Sampler:
         self._settings = settings
         self._seed = seed
         self._metropolis: MetropolisSweeps | None = None
+        self._moved: list[int] = []  # in Gibbs sweeps that are to be followed by others
         self._n_frozen = 0  # sweeps at the end whose proposals are not refreshed
         self._first_frozen = settings.n_sweeps
         self._has_levelled = False
@@ -169,14 +171,20 @@ class Sampler:
         wanted = self._settings.metropolis
         if wanted is None:
             return
-        few = n_moved < SWITCH_SHARE * self._state.n_documents
-        if few if wanted.switch is None else index + 1 >= wanted.switch:
+        self._moved.append(n_moved)
+        if self._few_move() if wanted.switch is None else index + 1 >= wanted.switch:
             period = wanted.period or self._state.n_clusters
             self._metropolis = MetropolisSweeps(self._state, period, wanted.n_steps)
             self._n_frozen = min(period, self._settings.n_sweeps // FROZEN_PART)
             self._first_frozen -= self._n_frozen
             window = max(WINDOW, min(period, LONGEST_WINDOW))
             self._levelled = settled_sampler(self._settings.tol, self._state.n_documents, window)
+
+    def _few_move(self) -> bool:
+        """Whether fewer than a tenth of the documents move and that has stopped falling fast, or hardly any move."""
+        share = self._moved[-1] / max(self._state.n_documents, 1)
+        levelled = len(self._moved) > 3 and self._moved[-1] > LEVEL * self._moved[-4]
+        return share < FEW and (levelled or share < HARDLY_ANY)
 
     def settled(self, trace: Trace) -> bool:
         """Whether to stop: Gibbs sweeps once they have levelled off, others after some sweeps more, frozen."""
