@@ -49,6 +49,16 @@ def building(folder: Path, *, replace: bool) -> Iterator[None]:
     (folder / _UNFINISHED).unlink()
 
 
+def remove_corpus(folder: Path) -> None:
+    """Remove a corpus, or what is left of a build; a folder with files of others stays, with these alone."""
+    if folder.is_dir():
+        (folder / _UNFINISHED).touch()
+        _empty(folder)
+        (folder / _UNFINISHED).unlink()
+        with suppress(OSError):
+            folder.rmdir()
+
+
 def _check(folder: Path, replace: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; a corpus on disk needs a folder of its own")

@@ -19,17 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.inference.layout import build_scratch, tabulate_lengths
+from textmix.inference.partitioned import select_documents
+from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
 from textmix.kernels.gibbs import NEW
-from textmix.kernels.parallel import (
-    BEST,
-    SCORE,
-    list_changes,
-    log_pairs,
-    merge_changes,
-    spread_rows,
-    sweep_independently,
-)
+from textmix.kernels.parallel import DRAW, list_changes, merge_changes, spread_rows, sweep_independently
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
@@ -61,6 +55,7 @@ class Task(NamedTuple):
     statistics: Statistics
     model: Model
     prior: Prior
+    n_with_words: int
     length_frequencies: NDArray[np.int64]
 
 
@@ -79,11 +74,18 @@ class Outcome(NamedTuple):
     """What a step made of a partition."""
 
     labels: NDArray[np.int32]
-    n_moved: int  # or would, in a greedy pass, in which every other document may move
+    n_moved: int
     log_totals: float  # Σ log of the weights of all clusters together, a document relative to an empty cluster
     changes: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, labels, counts
     size_changes: NDArray[np.int64]
     total_changes: NDArray[np.int64]
+
+
+class Improvement(NamedTuple):
+    """What a greedy step made of a partition, and which documents would have gone elsewhere."""
+
+    outcome: Outcome
+    discontent: NDArray[np.int64]
 
 
 def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
@@ -134,16 +136,45 @@ def change_statistics(statistics: Statistics, outcomes: Sequence[Outcome]) -> St
 def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outcome:
     """A step that moves nothing: what these labels add to the statistics of no documents."""
     nowhere = np.full(labels.size, -1, np.int32)
-    return _outcome(documents, nowhere, labels, 0, 0.0, task.statistics.sizes.size)
+    return _outcome(documents, nowhere, labels, 0.0, task.statistics.sizes.size)
 
 
 def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32], partition: int) -> Outcome:
     """A step: choose a label for every document of a partition."""
+    rng = generator(task.seed, task.sweep, partition)
+    after, log_totals = _choose(documents, task, labels, rng)
+    return _outcome(documents, labels, after, log_totals, task.statistics.sizes.size)
+
+
+def improve_partition(
+    documents: Documents, task: Task, labels: NDArray[np.int32], partition: int, rows: NDArray[np.int64] | None
+) -> Improvement:
+    """A greedy step over some documents (None: all): every other one of those that would rather be elsewhere moves.
+
+    Not all at once: two documents that would each rather be where the other one is would change places for ever.
+    """
+    rng = generator(task.seed, task.sweep, partition)
+    if rows is None:
+        rows = np.arange(labels.size)
+    else:
+        documents = select_documents(documents, rows)
+    before = labels[rows]
+    best, log_totals = _choose(documents, task, before, rng)
+    discontent = best != before
+    after = np.where(rng.random(rows.size) < 0.5, best, before)
+    outcome = _outcome(documents, before, after, log_totals, task.statistics.sizes.size)
+    everywhere = labels.copy()
+    everywhere[rows] = after
+    return Improvement(outcome._replace(labels=everywhere), rows[discontent])
+
+
+def _choose(
+    documents: Documents, task: Task, labels: NDArray[np.int32], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], float]:
+    """Labels for documents, and Σ log of their total weights."""
     working = working_of(task)
     slots = np.full(task.statistics.sizes.size + 1, -1, np.int32)  # one more, for the label −1
     slots[working.occupied] = np.arange(working.occupied.size, dtype=np.int32)
-    rng = generator(task.seed, task.sweep, partition)
-    uniforms = rng.random(labels.size) if task.mode != SCORE else np.empty(0)
     chosen = np.full(labels.size, -2, np.int32)
     log_totals = sweep_independently(
         documents,
@@ -155,17 +186,14 @@ def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32],
         build_scratch(working.clusters, working.table),
         task.taken_out,
         task.mode,
-        uniforms,
+        rng.random(labels.size) if task.mode == DRAW else np.empty(0),
         chosen,
     )
     after = labels.copy()
     known = chosen >= 0
     after[known] = working.occupied[chosen[known]]
     _open_clusters(after, np.flatnonzero(chosen == NEW), task, working, rng)
-    n_moved = int(np.count_nonzero(after != labels))
-    if task.mode == BEST:
-        after = np.where(uniforms < 0.5, after, labels)
-    return _outcome(documents, labels, after, n_moved, log_totals, slots.size - 1)
+    return after, log_totals
 
 
 def _open_clusters(
@@ -189,7 +217,6 @@ def _outcome(
     documents: Documents,
     before: NDArray[np.int32],
     after: NDArray[np.int32],
-    n_moved: int,
     log_totals: float,
     n_labels: int,
 ) -> Outcome:
@@ -200,7 +227,7 @@ def _outcome(
         np.add.at(size_changes, labels[known], sign)
         np.add.at(total_changes, labels[known], sign * documents.lengths[moved][known].astype(np.int64))
     changes = list_changes(documents, before, after)
-    return Outcome(after, n_moved, log_totals, changes, size_changes, total_changes)
+    return Outcome(after, int(np.count_nonzero(moved)), log_totals, changes, size_changes, total_changes)
 
 
 _lock = threading.Lock()
@@ -233,10 +260,8 @@ def _at_means(task: Task) -> Working:
     n_pairs = np.diff(starts)
     n_rows = int(np.count_nonzero(n_pairs > ROW_SHARE * occupied.size))
     rows = np.empty((n_rows, n_slots), counts.dtype)
-    logs = Logs(np.zeros(n_slots), np.zeros(n_slots), np.empty((n_rows, n_slots)), np.empty(labels.size))
     pair_slots = slots[labels]
-    spread_rows(starts, pair_slots, counts, model.betas, model.unit, rows, logs.rows)
-    log_pairs(starts, counts, model.betas, model.unit, n_rows, logs.pairs)
+    spread_rows(starts, pair_slots, counts, rows)
     prior = of_occupied(task.prior, occupied.astype(np.int64))
     clusters = Clusters(
         labels=np.empty(0, np.int32),
@@ -250,10 +275,11 @@ def _at_means(task: Task) -> Working:
         free_slots=np.empty(0, np.int32),
         counters=np.array([occupied.size, 0, 0]),
     )
-    alphas = prior.pseudo_counts[np.minimum(np.arange(occupied.size), prior.pseudo_counts.size - 1)]
-    logs.weights[: occupied.size] = np.log(sizes[occupied] + alphas)
-    logs.lengths[: occupied.size] = -model.unit * np.log1p(totals[occupied] * (model.unit / model.vocabulary_beta))
     table = tabulate_lengths(task.length_frequencies.copy(), max(counts.size, 1 << 16), clusters, model, prior)
+    n_plain = int(task.length_frequencies[table.lengths].sum())
+    logs = Logs(np.empty(0), np.empty(0), np.empty((0, 0)), np.empty(0))
+    if not task.taken_out or min(n_plain, int(sizes.sum())) < task.n_with_words:
+        logs = make_logs(clusters, model, prior)
     empty = np.flatnonzero(sizes == 0).astype(np.int32)
     return Working(clusters, table, logs, prior, occupied, empty)
 

@@ -23,6 +23,7 @@ from textmix.inference.parallel import (
     Statistics,
     Task,
     forget_working,
+    improve_partition,
     no_statistics,
     recount,
     sweep_partition,
@@ -39,6 +40,7 @@ from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 SAMPLE_ENTRIES = 1 << 21  # counts of the documents that collapsed sweeps are made over, to start from
 SAMPLE_SWEEPS = 5
 FIRST_GREEDY = 2**31  # greedy passes are numbered from here on, that their random numbers be others than the sweeps'
+MOST_GREEDY_PASSES = 64  # over fewer and fewer documents
 
 
 class SweepOutcome(NamedTuple):
@@ -81,6 +83,7 @@ class ParallelState:
             statistics=no_statistics(prior.max_clusters, source.words.size, count_type),
             model=model,
             prior=prior,
+            n_with_words=source.n_with_words,
             length_frequencies=source.length_frequencies[: limit + 1],
         )
         engine.hold(source.loaders)
@@ -113,12 +116,27 @@ class ParallelState:
         return outcome._replace(perplexity=self.perplexity())
 
     def improve(self, number: int, tick: Tick) -> int:
-        """Give every other document, by chance, its most probable label; return how many of all would go elsewhere.
+        """A greedy pass over all documents, then more over those that would go elsewhere until none of them would.
 
-        Not all at once: two documents that would each rather be where the other one is would change places for ever.
+        Returns how many would have gone elsewhere in the first of these passes.
         """
-        task = self._task._replace(sweep=FIRST_GREEDY + number, mode=BEST, form=MEANS, taken_out=True)
-        return self._map(task, tick).n_moved
+        rows: list[NDArray[np.int64] | None] = [None] * len(self.labels)
+        n_discontent: list[int] = []
+        while len(n_discontent) < MOST_GREEDY_PASSES and (not n_discontent or n_discontent[-1] > 0):
+            sweep = FIRST_GREEDY + number * MOST_GREEDY_PASSES + len(n_discontent)
+            task = self._task._replace(sweep=sweep, mode=BEST, form=MEANS, taken_out=True)
+            arguments = [(part, index, rows[index]) for index, part in enumerate(self.labels)]
+            labels, merger = [], Merger(task.statistics)
+            rows = []
+            for outcome, discontent in self.engine.map(improve_partition, task, arguments):
+                labels.append(outcome.labels)
+                rows.append(discontent)
+                merger.add(outcome)
+                tick(outcome.labels.size if not n_discontent else 0)
+            after = self._task._replace(statistics=merger.finish())
+            self.labels, self._task = labels, after
+            n_discontent.append(sum(part.size for part in rows if part is not None))
+        return n_discontent[0]
 
     def perplexity(self) -> float:
         """Of the documents, each left out of its own cluster, given the clusters as they are."""

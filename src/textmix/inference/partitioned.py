@@ -56,7 +56,7 @@ def deal_out_counts(
     n_tokens = int(documents.lengths.sum())
     longest = min(int(documents.lengths.max(initial=0)), LONGEST_COUNTED)
     return PartitionedDocuments(
-        loaders=[partial(_same, _every(documents, part, n_parts)) for part in range(n_parts)],
+        loaders=[partial(_same, select_documents(documents, slice(part, None, n_parts))) for part in range(n_parts)],
         words=prepared.words,
         n_documents=documents.lengths.size,
         n_with_words=int(np.count_nonzero(documents.lengths)),
@@ -126,14 +126,14 @@ def _same(documents: Documents) -> Documents:
     return documents
 
 
-def _every(documents: Documents, first: int, step: int) -> Documents:
-    """The documents first, first + step, … alone."""
-    sizes = np.diff(documents.starts)[first::step]
+def select_documents(documents: Documents, rows: NDArray[np.int64] | slice) -> Documents:
+    """Some of the documents."""
+    sizes = np.diff(documents.starts)[rows]
     starts = np.zeros(sizes.size + 1, documents.starts.dtype)
     np.cumsum(sizes, out=starts[1:])
-    shift = documents.starts[:-1][first::step] - starts[:-1]
+    shift = documents.starts[:-1][rows] - starts[:-1]
     entries = np.repeat(shift, sizes) + np.arange(starts[-1], dtype=starts.dtype)
-    return Documents(starts, documents.words[entries], documents.counts[entries], documents.lengths[first::step].copy())
+    return Documents(starts, documents.words[entries], documents.counts[entries], documents.lengths[rows].copy())
 
 
 def join(parts: Sequence[Documents], source: PartitionedDocuments) -> Prepared:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from textmix.inference.layout import build_scratch, plain_length_limit, tabulate_lengths
 from textmix.kernels.counts import count_lengths
-from textmix.kernels.parallel import SCORE, sweep_independently
+from textmix.kernels.parallel import SCORE, sweep_independently, take_log_ratios
 from textmix.kernels.state import Clusters, Documents, Logs, Model, Prior
 
 
@@ -46,18 +46,27 @@ def log_predictive(documents: Documents, clusters: Clusters, model: Model, prior
 
 def make_logs(clusters: Clusters, model: Model, prior: Prior) -> Logs:
     """Logarithms for clusters as they lie in a sampler's memory."""
-    n_words, unit = clusters.list_lengths.size, model.unit
-    betas = np.resize(model.betas, n_words) if model.betas.size == 1 else model.betas[:n_words]
-    n_rows, sizes, rooms = clusters.rows.shape[0], clusters.sizes, np.diff(clusters.list_starts)
+    sizes = clusters.sizes
     alphas = prior.pseudo_counts[np.minimum(np.arange(sizes.size), prior.pseudo_counts.size - 1)]
     weights = np.full(sizes.size, -np.inf)
     np.log(sizes + alphas, out=weights, where=((sizes > 0) | prior.labelled) & (sizes + alphas > 0))
-    return Logs(
+    logs = Logs(
         weights=weights,
-        lengths=-unit * np.log1p(clusters.totals * (unit / model.vocabulary_beta)),
-        rows=np.log1p(clusters.rows * (unit / betas[:n_rows, np.newaxis])),
-        pairs=np.log1p(clusters.pair_counts * np.repeat(unit / betas, rooms)),
+        lengths=-model.unit * np.log1p(clusters.totals * (model.unit / model.vocabulary_beta)),
+        rows=np.empty(clusters.rows.shape),
+        pairs=np.empty(clusters.pair_counts.size),
     )
+    take_log_ratios(
+        clusters.list_starts,
+        clusters.list_lengths,
+        clusters.pair_counts,
+        clusters.rows,
+        model.betas,
+        model.unit,
+        logs.rows,
+        logs.pairs,
+    )
+    return logs
 
 
 def perplexity(

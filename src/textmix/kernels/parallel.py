@@ -14,7 +14,7 @@ import numpy as np
 from .gibbs import draw, most_probable
 from .jit import inline, kernel
 from .state import N_SLOTS
-from .weights import NEGLIGIBLE, log_weight_in, new_weight, partial_sums, table_row, weigh_plainly
+from .weights import NEGLIGIBLE, log_weigh_all, log_weight_in, new_weight, partial_sums, table_row, weigh_plainly
 
 SCORE, DRAW, BEST = 0, 1, 2  # what to do with a document's weights: nothing, draw a label, take the best one
 
@@ -54,9 +54,12 @@ def weigh_by_logs(documents, clusters, model, prior, logs, scratch, document, ta
     """Leave every cluster's weight in scratch, as `weigh` does; also the log of what they are relative to."""
     n_slots, weights = clusters.counters[N_SLOTS], scratch.weights
     own = np.int64(clusters.labels[document])
-    log_weigh(documents, clusters, logs, weights, document)
-    if own >= 0 and taken_out:
-        weights[own] = log_weight_in(documents, clusters, model, prior, document, own)
+    if logs.rows.shape[1] == 0:
+        log_weigh_all(documents, clusters, model, prior, weights, document)
+    else:
+        log_weigh(documents, clusters, logs, weights, document)
+        if own >= 0 and taken_out:
+            weights[own] = log_weight_in(documents, clusters, model, prior, document, own)
     fresh = new_weight(clusters, prior, own if taken_out else np.int64(-1))
     log_new = math.log(fresh) if fresh > 0.0 else -np.inf
     highest = log_new
@@ -184,21 +187,23 @@ def merge_changes(starts, labels, counts, changed_words, changed_labels, changed
 
 
 @kernel
-def spread_rows(starts, slots, counts, betas, unit, rows, log_rows):
-    """Write the counts of the first words into rows, and log(1 + n/β) of them."""
+def spread_rows(starts, slots, counts, rows):
+    """Write the counts of the first words into rows."""
     for word in range(rows.shape[0]):
-        beta = betas[min(word, betas.size - 1)]
         rows[word, :] = 0
-        log_rows[word, :] = 0.0
         for pair in range(starts[word], starts[word + 1]):
             rows[word, slots[pair]] = counts[pair]
-            log_rows[word, slots[pair]] = math.log1p(counts[pair] * unit / beta)
 
 
 @kernel
-def log_pairs(starts, counts, betas, unit, first_word, logs):
-    """Write log(1 + n/β) for the pairs of the words from first_word on."""
-    for word in range(first_word, starts.size - 1):
-        beta = betas[min(word, betas.size - 1)]
-        for pair in range(starts[word], starts[word + 1]):
-            logs[pair] = math.log1p(counts[pair] * unit / beta)
+def take_log_ratios(starts, lengths, counts, rows, betas, unit, log_rows, log_pairs):
+    """Write log(1 + n/β) for rows and for pairs in lists of these lengths."""
+    for word in range(rows.shape[0]):
+        scale = unit / betas[min(word, betas.size - 1)]
+        for slot in range(rows.shape[1]):
+            count = rows[word, slot]
+            log_rows[word, slot] = math.log1p(count * scale) if count > 0 else 0.0
+    for word in range(rows.shape[0], lengths.size):
+        scale = unit / betas[min(word, betas.size - 1)]
+        for pair in range(starts[word], starts[word] + lengths[word]):
+            log_pairs[pair] = math.log1p(counts[pair] * scale)

@@ -139,6 +139,8 @@ class Logs(NamedTuple):
     """Logarithms of what a cluster makes of a document, relative to an empty cluster, for one sweep over all documents.
 
     log w_z = weights[z] + N lengths[z] + Σ_w N_w (rows[w, z], or that of the word's pair; 0 where it has none)
+
+    Rows without columns: hardly any document needs logarithms, and they are taken when it does.
     """
 
     weights: NDArray[np.float64]
