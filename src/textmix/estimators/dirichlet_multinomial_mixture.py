@@ -169,6 +169,9 @@ class DirichletMultinomialMixture(GibbsMixture):
             self.n_clusters, check_pseudo_counts(self.alpha, int(self.n_clusters), "alpha", "clusters")
         )
 
+    def _alpha_of(self, prior: Prior) -> float:
+        return prior.alpha
+
     def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int | str:
         if isinstance(self.init, str):
             return int(self.n_clusters) if self.init == "random" else self.init

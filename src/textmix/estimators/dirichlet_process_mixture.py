@@ -114,6 +114,9 @@ leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         n_clusters = self.max_clusters or max(min(DEFAULT_MAX_CLUSTERS, n_documents), 1)
         return finite_dirichlet(n_clusters, self._concentration(n_documents) / n_clusters)
 
+    def _alpha_of(self, prior: Prior) -> float:
+        return prior.mass
+
     def _start(self, has_words: NDArray[np.bool_]) -> int:
         return int(self.n_start_clusters)
 

@@ -96,6 +96,10 @@ class GibbsMixture(DocumentMixture):
         return self._make_prior(n_documents)
 
     @abstractmethod
+    def _alpha_of(self, prior: Prior) -> float:
+        """α by the name that users know."""
+
+    @abstractmethod
     def _start(self, has_words: NDArray[np.bool_]) -> NDArray[np.int32] | int | str:
         """Labels to start from, a number of random clusters, or "online"."""
 
@@ -165,7 +169,8 @@ class GibbsMixture(DocumentMixture):
         self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
         self.cluster_word_counts_ = word_counts
         self._beta, self._prior = partition.beta, partition.prior
-        self.alpha_, self.beta_ = partition.prior.alpha if np.ndim(self.alpha) == 0 else self.alpha, partition.beta
+        self.alpha_ = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
+        self.beta_ = partition.beta
         self._polished = bool(self.polish)
         self._unit = partition.unit
         self._twins = partition.twins

@@ -173,7 +173,7 @@ class Sampler:
             return
         self._moved.append(n_moved)
         if self._few_move() if wanted.switch is None else index + 1 >= wanted.switch:
-            period = wanted.period or self._state.n_clusters
+            period = wanted.period or max(self._state.n_clusters, 1)
             self._metropolis = MetropolisSweeps(self._state, period, wanted.n_steps)
             self._n_frozen = min(period, self._settings.n_sweeps // FROZEN_PART)
             self._first_frozen -= self._n_frozen

@@ -23,6 +23,8 @@ def log_predictive(documents: Documents, clusters: Clusters, model: Model, prior
     clusters.labels: the documents' own clusters, −1 for documents that are in none. The model is one at the mean.
     """
     lengths = documents.lengths
+    if clusters.sizes.size == 0:
+        return float(np.count_nonzero(lengths) * np.log(prior.mass))
     max_count = max(int(clusters.rows.max(initial=0)), int(clusters.pair_counts.max(initial=0)))
     limit = plain_length_limit(int(clusters.totals.sum()), max_count, model)
     frequencies = count_lengths(lengths, min(limit, int(lengths.max(initial=0))))

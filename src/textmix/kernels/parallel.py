@@ -197,13 +197,13 @@ def spread_rows(starts, slots, counts, rows):
 
 @kernel
 def take_log_ratios(starts, lengths, counts, rows, betas, unit, log_rows, log_pairs):
-    """Write log(1 + n/β) for rows and for pairs in lists of these lengths."""
+    """Write log(1 + n/β), for a unit of a word, for rows and for pairs in lists of these lengths."""
     for word in range(rows.shape[0]):
         scale = unit / betas[min(word, betas.size - 1)]
         for slot in range(rows.shape[1]):
             count = rows[word, slot]
-            log_rows[word, slot] = math.log1p(count * scale) if count > 0 else 0.0
+            log_rows[word, slot] = unit * math.log1p(count * scale) if count > 0 else 0.0
     for word in range(rows.shape[0], lengths.size):
         scale = unit / betas[min(word, betas.size - 1)]
         for pair in range(starts[word], starts[word] + lengths[word]):
-            log_pairs[pair] = math.log1p(counts[pair] * scale)
+            log_pairs[pair] = unit * math.log1p(counts[pair] * scale)
