@@ -40,6 +40,9 @@ OTHERS = {
     "edcm": EDCMMixture,
     "gsdmm": DirichletMultinomialMixture,
     "gsdpmm": DirichletProcessMixture,
+    "fgsdmm+": DirichletMultinomialMixture,
+    "x-dmm": DirichletMultinomialMixture,
+    "x-dmm-parallel": DirichletMultinomialMixture,
     "dmafp": FeaturePartitionMixture,
     "dma": FeaturePartitionMixture,
 }
@@ -75,6 +78,9 @@ def test_the_others(name):
 
 
 def test_what_the_others_set():
+    assert algorithm("fgsdmm+").init == "online"
+    assert algorithm("x-dmm").inference == "metropolis"
+    assert algorithm("x-dmm-parallel").inference == "parallel"
     assert (algorithm("movmf").assignment, algorithm("movmf").kappa) == ("soft", "learned")
     assert algorithm("em-mn").get_params() == algorithm("mixmnls").get_params()
     assert algorithm("edcm").assignment == "annealed"

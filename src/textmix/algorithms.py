@@ -37,6 +37,9 @@ ALGORITHMS: dict[str, tuple[type[BaseEstimator], dict[str, Any]]] = {
     "edcm": (EDCMMixture, {"assignment": "annealed"}),  # Elkan 2006
     "gsdmm": (DirichletMultinomialMixture, {}),  # Yin and Wang 2014
     "gsdpmm": (DirichletProcessMixture, {}),  # Yin and Wang 2016
+    "fgsdmm+": (DirichletMultinomialMixture, {"init": "online"}),  # Yin and others 2016
+    "x-dmm": (DirichletMultinomialMixture, {"inference": "metropolis"}),  # Li and others 2019
+    "x-dmm-parallel": (DirichletMultinomialMixture, {"inference": "parallel"}),
     "dmafp": (FeaturePartitionMixture, {}),  # Huang et al. 2013
     "dma": (FeaturePartitionMixture, {"partition": False}),
 }
