@@ -24,10 +24,12 @@ from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.scored_mixture import ScoredMixture
 from textmix.results.assignments import Assignments, assign_counts
-from textmix.results.clusters import Cluster, describe_clusters, summarise
+from textmix.results.clusters import Cluster, describe_clusters, list_clusters, summarise
 from textmix.results.folder import read_manifest, write_run
+from textmix.results.large_run import COUNTS, N_OUTLIERS, ON_DISK, KeptExamples
 from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, Run, document_columns, read_texts
+from textmix.results.typical import Example, Examples
 
 MODELS: dict[str, type[GibbsMixture]] = {
     "dirichlet-multinomial": DirichletMultinomialMixture,
@@ -36,7 +38,10 @@ MODELS: dict[str, type[GibbsMixture]] = {
 DEFAULT_MAX_CLUSTERS = 500
 SMOOTHING = 0.1  # pseudo-count of a word, for the words of estimators that have no beta
 
-_MODEL_SETTINGS = ("n_clusters", "alpha", "beta", "n_sweeps", "outlier_size")
+_MODEL_SETTINGS = (
+    *("n_clusters", "alpha", "beta", "n_sweeps", "outlier_size"),
+    *("inference", "init", "engine", "client", "n_jobs"),
+)
 _TOKENIZER_SETTINGS = tuple(name for name in Tokenizer.__dataclass_fields__ if name != "tokenizer")
 
 
@@ -112,6 +117,13 @@ class Clustering:
         return self._scores.outlier_scores
 
     @property
+    def strangest(self) -> list[Example]:
+        """Of the texts that fit nowhere those with the highest outlier scores."""
+        examples = Examples(1, N_OUTLIERS)
+        examples.add(0, self.texts, np.where(self.outliers, 0, -1), self.outlier_scores)
+        return examples.lists()[0]
+
+    @property
     def trace(self) -> dict[str, NDArray[Any]]:
         """One array a name (n_clusters, n_moved, log_joint, seconds), one entry a sweep."""
         return dict(getattr(self.estimator, "trace_", {}))
@@ -134,7 +146,8 @@ class Clustering:
     @cached_property
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, GibbsMixture):
-            return FittedMixture.of(self.estimator).score_documents(self.corpus.counts)
+            mixture = FittedMixture.of(self.estimator)
+            return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
         if isinstance(self.estimator, ScoredMixture):
             return DocumentScores(self.estimator.probabilities_.max(axis=1), self.estimator.outlier_scores_)
         unknown = np.full(self.labels.size, np.nan)
@@ -166,7 +179,8 @@ class Clustering:
             pandas = import_module("pandas")
         except ImportError as error:
             raise ImportError("to_frame needs the package pandas: pip install pandas") from error
-        columns = document_columns(self.corpus, self.labels, self.outliers, self._scores, self.texts)
+        ids, labels = self.corpus.ids, self.corpus.labels
+        columns = document_columns(ids, labels, self.labels, self.outliers, self._scores, self.texts)
         values = {column.name: column.values for column in columns}
         return pandas.DataFrame({"document": np.arange(self.labels.size), **values})
 
@@ -199,6 +213,80 @@ class Clustering:
         return summarise(self.clusters, self.labels.size, n_outliers, self.n_without_words)
 
 
+class LargeClustering(Clustering):
+    """A clustering of texts that were never in memory as a whole, nor were their counts.
+
+    There are labels, outliers, clusters with the examples that were kept, and new texts can be assigned.
+    What is said of each text is in assignments.csv.
+    """
+
+    def __init__(
+        self,
+        estimator: GibbsMixture,
+        corpus: Corpus,
+        examples: KeptExamples,
+        *,
+        folder: Path,
+        seconds: Mapping[str, float] | None = None,
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
+        self._examples = examples
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words."""
+        return np.asarray(self.estimator.labels_)
+
+    @property
+    def n_without_words(self) -> int:
+        """The number of texts that have no words left, which belong to no cluster."""
+        return int(np.count_nonzero(self.labels < 0))
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """Size, words and examples of each cluster."""
+        estimator, examples = self.estimator, self._examples.clusters
+        word_counts, vocabulary = estimator.cluster_word_counts_, self.corpus.vocabulary
+        return list_clusters(estimator.cluster_sizes_, word_counts, estimator.beta_, vocabulary, examples)
+
+    @property
+    def strangest(self) -> list[Example]:
+        """Of the texts that fit nowhere those with the highest outlier scores."""
+        return self._examples.outliers
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Not there."""
+        raise self._not_there("texts")
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Not there."""
+        raise self._not_there("probabilities")
+
+    @property
+    def outlier_scores(self) -> NDArray[np.float64]:
+        """Not there."""
+        raise self._not_there("outlier scores")
+
+    def to_frame(self) -> Any:
+        """Not there."""
+        raise self._not_there("rows")
+
+    def save(
+        self, folder: str | os.PathLike[str], *, force: bool = False, notes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Not possible."""
+        raise ValueError(f'this clustering is saved already; copy the folder "{self._folder}"')
+
+    def _not_there(self, what: str) -> AttributeError:
+        return AttributeError(
+            f"there are no {what} here: the texts and counts of this run were never in memory as a whole; "
+            f'see assignments.csv in "{self._folder}"'
+        )
+
+
 class TextClusterer(ClusterMixin, BaseEstimator):
     """Clusters texts: a scikit-learn estimator whose X is a list of texts.
 
@@ -208,8 +296,10 @@ class TextClusterer(ClusterMixin, BaseEstimator):
         How to cluster the counts: by name, or any scikit-learn clusterer, of which a copy is fitted.
     n_clusters : int, default=None
         Upper bound on the number of clusters; None: 500, or the number of texts if that is smaller.
-    alpha, beta, n_sweeps, outlier_size : default=None
+    alpha, beta, n_sweeps, outlier_size, init, engine, client, n_jobs : default=None
         Of the model; None: its own default.
+    inference : default=None
+        Of the model; None: "auto", which is "parallel" for large collections and "gibbs" for all others.
     tokenizer : Tokenizer or function from a text to its words, default=None
         Instead of the settings that follow, or a function beside them.
     lowercase, language, stop_words, stem, min_word_length, max_word_length, min_document_frequency, \
@@ -237,6 +327,11 @@ max_document_frequency
         beta: float | str | None = None,
         n_sweeps: int | None = None,
         outlier_size: int | None = None,
+        inference: str | None = None,
+        init: str | None = None,
+        engine: str | None = None,
+        client: Any = None,
+        n_jobs: int | None = None,
         tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
         lowercase: bool = True,
         language: str | None = "auto",
@@ -255,6 +350,11 @@ max_document_frequency
         self.beta = beta
         self.n_sweeps = n_sweeps
         self.outlier_size = outlier_size
+        self.inference = inference
+        self.init = init
+        self.engine = engine
+        self.client = client
+        self.n_jobs = n_jobs
         self.tokenizer = tokenizer
         self.lowercase = lowercase
         self.language = language
@@ -287,13 +387,11 @@ max_document_frequency
         self.check_settings()
         texts = _as_list(X)
         started = time.perf_counter()
-        corpus = Corpus.from_texts(texts, self._make_tokenizer(), ids=ids, labels=labels)
+        corpus = Corpus.from_texts(texts, self.make_tokenizer(), ids=ids, labels=labels)
         n_documents = int(np.count_nonzero(~corpus.empty_documents))
-        if n_documents == 0:
-            n_texts = f"none of the {len(texts):,} texts has" if len(texts) > 1 else "the text does not have"
-            raise ValueError(f"{n_texts} any words to cluster by, once stop words are left out")
+        check_words(len(texts), n_documents)
         counted = time.perf_counter()
-        model = self._make_model(n_documents)
+        model = self.make_model(n_documents)
         self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
@@ -315,13 +413,14 @@ max_document_frequency
 
     def check_settings(self) -> None:
         """Raise ValueError if a setting is wrong, before any text is read."""
-        self._make_tokenizer()
-        model = self._make_model(1)
+        self.make_tokenizer()
+        model = self.make_model(1)
         if isinstance(model, GibbsMixture):
             model._validate_params()
             model._make_prior(1)
 
-    def _make_tokenizer(self) -> Tokenizer:
+    def make_tokenizer(self) -> Tokenizer:
+        """The tokenizer of these settings."""
         settings = {name: getattr(self, name) for name in _TOKENIZER_SETTINGS}
         if not isinstance(self.tokenizer, Tokenizer):
             return Tokenizer(tokenizer=self.tokenizer, **settings)
@@ -330,7 +429,7 @@ max_document_frequency
             raise ValueError(f"give either a Tokenizer or settings by name, not both ({', '.join(changed)})")
         return self.tokenizer
 
-    def _make_model(self, n_documents: int) -> Any:
+    def make_model(self, n_documents: int) -> Any:
         """The estimator for so many texts with words."""
         given = {name: getattr(self, name) for name in _MODEL_SETTINGS if getattr(self, name) is not None}
         if isinstance(self.model, str) and self.model in MODELS:
@@ -350,6 +449,7 @@ max_document_frequency
         for name in given:
             if name not in accepted:
                 raise ValueError(f"the model {self.model!r} has no setting {name}")
+        given.setdefault("inference", "auto")
         if "n_clusters" in accepted:
             given.setdefault("n_clusters", default_n_clusters(n_documents))
         return kind(**given, random_state=self.random_state, progress=self.progress)
@@ -375,17 +475,29 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
     """Load a saved clustering. If a tokenizer of your own split its texts, new texts need it again."""
     info = read_manifest(folder)
     folder = Path(folder)
+    is_large = info.get(COUNTS) == ON_DISK
     corpus = Corpus.load(folder / CORPUS_FOLDER, tokenizer)
     fitted = FittedMixture.load(folder / MODEL_FOLDER)
     kinds = {model.__name__: model for model in MODELS.values()}
     if fitted.estimator not in kinds:
         raise ValueError(f'"{folder}" was saved with a model this textmix does not know: {fitted.estimator}')
-    if corpus.counts.shape != (fitted.labels.size, fitted.cluster_word_counts.shape[1]):
+    n_counted = 0 if is_large else fitted.labels.size
+    if corpus.counts.shape != (n_counted, fitted.cluster_word_counts.shape[1]):
         raise ValueError(f'the model and the corpus in "{folder}" do not belong together; cluster again')
     estimator = kinds[fitted.estimator](**fitted.parameters)
-    fitted.put_into(estimator, corpus.counts, corpus.vocabulary)
+    fitted.put_into(estimator, None if is_large else corpus.counts, corpus.vocabulary)
     seconds = info.get("seconds", {})
+    if is_large:
+        examples = KeptExamples.load(folder)
+        return LargeClustering(estimator, corpus, examples, seconds=seconds, folder=folder, info=info)
     return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
+
+
+def check_words(n_texts: int, n_with_words: int) -> None:
+    """Raise ValueError if no text has words."""
+    if n_with_words == 0:
+        which = f"none of the {n_texts:,} texts has" if n_texts > 1 else "the text does not have"
+        raise ValueError(f"{which} any words to cluster by, once stop words are left out")
 
 
 def _as_list(texts: Any) -> list[Any]:

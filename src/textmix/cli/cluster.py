@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,10 +17,10 @@ from rich.console import Console
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering, TextClusterer
+from textmix.corpus.readers import ReadReport
 from textmix.kernels import jit
 from textmix.results.folder import check_destination
-
-OUTLIERS_SHOWN = 2
+from textmix.results.run import describe_input
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,7 @@ def cluster_files(
     clusterer.check_settings()
     documents = read_documents(files, columns, progress=progress)
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
-    with warnings.catch_warnings():
-        warnings.showwarning = _print_warning  # restored at the end of the block
-        if progress is not False:
-            _announce_compilation()
+    with saying_warnings(quiet=output.quiet):
         clusterer.fit(documents.texts, ids=documents.ids, labels=documents.labels)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
@@ -72,7 +70,18 @@ def cluster_files(
     if output.folder is not None:
         _save(clustering, documents, columns, scores, output)
     clustering.seconds["all"] = time.perf_counter() - started
-    _show(make_console(quiet=output.quiet), clustering, documents, columns, scores, output)
+    show(clustering, documents.report, columns, scores, output)
+
+
+@contextmanager
+def saying_warnings(*, quiet: bool) -> Iterator[None]:
+    """Print warnings as the program's own lines; and why the first fit takes so long, if it may say anything."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning  # restored at the end of the block
+        warnings.filterwarnings("always", module=r"textmix\.engines")  # workers may be lost again and again
+        if not quiet:
+            _announce_compilation()
+        yield
 
 
 def _announce_compilation() -> None:
@@ -110,32 +119,22 @@ def _save(
     output: Output,
 ) -> None:
     assert output.folder is not None
-    report = documents.report
     started = time.perf_counter()
-    notes = {
-        "input": {
-            "files": report.files,
-            "columns": {**columns, "text": report.text_column},
-            "n_rows": report.n_rows,
-            "n_skipped": report.n_skipped,
-            "reasons": report.reasons,
-            "skipped": [asdict(row) for row in report.skipped],
-        },
-        "scores": scores,
-    }
+    notes = {"input": describe_input(documents.report, columns), "scores": scores}
     clustering.save(output.folder, force=output.force, notes=notes)
     clustering.seconds["saving"] = time.perf_counter() - started
 
 
-def _show(
-    console: Console,
+def show(
     clustering: Clustering,
-    documents: Documents,
+    report: ReadReport,
     columns: Mapping[str, str | None],
     scores: dict[str, float] | None,
     output: Output,
 ) -> None:
-    _show_reading(console, clustering, documents)
+    """Print what was read and found, and how long it took."""
+    console = make_console(quiet=output.quiet)
+    _show_reading(console, clustering, report)
     console.print()
     _show_largest(console, clustering, output.n_clusters)
     _show_outliers(console, clustering)
@@ -153,13 +152,12 @@ def _show(
     say(console, f"Took {clustering.seconds['all']:.1f} s ({', '.join(parts)}).", style="dim")
 
 
-def _show_reading(console: Console, clustering: Clustering, documents: Documents) -> None:
-    report = documents.report
+def _show_reading(console: Console, clustering: Clustering, report: ReadReport) -> None:
     shown = ", ".join(report.files[:3]) + (f" and {len(report.files) - 3} more" if len(report.files) > 3 else "")
     column = f', column "{report.text_column}"' if report.text_column is not None else ""
     language = clustering.corpus.tokenizer.language if clustering.corpus.tokenizer else None
     words = f"{language.capitalize()} stop words left out" if language else "no stop words left out"
-    say(console, f"Read {plural(len(documents.texts), 'text')} from {shown}{column}; {words}.")
+    say(console, f"Read {plural(report.n_rows, 'text')} from {shown}{column}; {words}.")
     for sentence in [*report.describe(), *report.notes]:
         say(console, sentence, style="yellow")
 
@@ -176,11 +174,10 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
 
 
 def _show_outliers(console: Console, clustering: Clustering) -> None:
-    outliers = np.flatnonzero(clustering.outliers)
-    if outliers.size == 0:
+    n_outliers = int(np.count_nonzero(clustering.outliers))
+    if n_outliers == 0:
         return
-    verb = "fits" if outliers.size == 1 else "fit"
-    say(console, f"{plural(int(outliers.size), 'text')} {verb} nowhere, for example:")
-    strangest = outliers[np.argsort(-clustering.outlier_scores[outliers], kind="stable")]
-    for document in strangest[:OUTLIERS_SHOWN]:
-        say_briefly(console, f"  row {document + 1:,}: {one_line(clustering.texts[document])}", style="dim")
+    verb = "fits" if n_outliers == 1 else "fit"
+    say(console, f"{plural(n_outliers, 'text')} {verb} nowhere, for example:")
+    for document, text in clustering.strangest:
+        say_briefly(console, f"  row {document + 1:,}: {one_line(text)}", style="dim")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textmix.cli.console import make_console, plural, say, show_scores
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering, load
+from textmix.clustering import Clustering, LargeClustering, load
 from textmix.metrics import agreement
 
 
@@ -43,13 +43,15 @@ def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -
     """A label for each clustered text, "" where there is none."""
     assert documents.labels is not None
     if not by_id:
-        n_rows, n_texts = len(documents.labels), clustering.corpus.n_documents
+        n_rows, n_texts = len(documents.labels), clustering.labels.size
         if n_rows != n_texts:
             raise ValueError(
                 f"the file has {plural(n_rows, 'row')}, the run {plural(n_texts, 'text')}: they do not match "
                 "by order; match them by id with --id, if the run was clustered with --id"
             )
         return documents.labels
+    if isinstance(clustering, LargeClustering):
+        raise ValueError("a run with counts on disk keeps no ids; leave --id out: rows are matched by their order")
     if clustering.corpus.ids is None or documents.ids is None:
         raise ValueError("this run was clustered without --id, so rows cannot be matched by id; leave --id out")
     repeated = [id for id, number in Counter(documents.ids).items() if number > 1]

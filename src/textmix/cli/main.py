@@ -75,8 +75,16 @@ def cluster(
     alpha: options.Alpha = None,
     beta: options.Beta = None,
     sweeps: options.Sweeps = None,
+    inference: options.Inference = None,
+    init: options.Init = None,
     seed: options.Seed = 0,
     outlier_size: options.OutlierSize = None,
+    memory: options.Memory = None,
+    engine: options.Engine = None,
+    scheduler: options.Scheduler = None,
+    jobs: options.Jobs = None,
+    work: options.Work = None,
+    resume: options.Resume = False,
     out: options.Out = None,
     force: options.Force = False,
     top: options.Top = 20,
@@ -84,13 +92,18 @@ def cluster(
 ) -> None:
     """Find the groups in texts, show them, and save them with --out.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     textmix cluster tweets.jsonl.gz --text body --label topic --out run
+
+    textmix cluster posts.parquet --out run --memory 2GB
     """
     started = time.perf_counter()
+    n_bytes = None if memory is None else options.parse_size(memory)
     from textmix.cli import cluster as command
+    from textmix.cli import large
 
+    engine_name = options.choose_engine(engine, scheduler)
     settings = {
         "model": model.value,
         "n_clusters": clusters,
@@ -98,6 +111,11 @@ def cluster(
         "beta": options.parse_number(beta),
         "n_sweeps": sweeps,
         "outlier_size": outlier_size,
+        "inference": None if inference is None else inference.value,
+        "init": None if init is None else init.value,
+        "engine": engine_name,
+        "client": scheduler,
+        "n_jobs": jobs,
         "language": None if language.lower() == "none" else language,
         "stem": stem,
         "stop_words": None if stop_words is None else command.read_stop_words(stop_words),
@@ -106,7 +124,12 @@ def cluster(
         "random_state": seed,
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
-    command.cluster_files(files, columns, settings, command.Output(out, force, top, quiet), started)
+    output = command.Output(out, force, top, quiet)
+    plan = large.make_plan(out, n_bytes, engine_name, work, resume=resume, force=force)
+    if plan is None:
+        command.cluster_files(files, columns, settings, output, started)
+    else:
+        large.cluster_large_files(files, columns, settings, output, plan, started)
 
 
 @app.command()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-TEXTS, MODEL, OUTPUT = "Which texts", "How to cluster", "Output"
+TEXTS, MODEL, PLACE, OUTPUT = "Which texts", "How to cluster", "Large collections", "Output"
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
 class ModelName(StrEnum):
@@ -16,6 +19,30 @@ class ModelName(StrEnum):
 
     DIRICHLET_MULTINOMIAL = "dirichlet-multinomial"
     DIRICHLET_PROCESS = "dirichlet-process"
+
+
+class InferenceName(StrEnum):
+    """How clusters are found."""
+
+    AUTO = "auto"
+    GIBBS = "gibbs"
+    METROPOLIS = "metropolis"
+    PARALLEL = "parallel"
+
+
+class InitName(StrEnum):
+    """What sampling starts from."""
+
+    RANDOM = "random"
+    ONLINE = "online"
+
+
+class EngineName(StrEnum):
+    """Where the parallel sampler runs."""
+
+    SERIAL = "serial"
+    THREADS = "threads"
+    DASK = "dask"
 
 
 def parse_frequency(value: str) -> int | float:
@@ -38,6 +65,23 @@ def parse_number(value: str | None) -> float | str | None:
         return float(value)
     except ValueError:
         return value
+
+
+def parse_size(value: str) -> int:
+    """Bytes: "800MB", "2GB", "1.5G"; "2GiB" is a little more than "2GB"."""
+    match = _SIZE.fullmatch(value.strip())
+    if match is None or not match.group(2):
+        raise typer.BadParameter(f"{value!r} is not a size; give a number and a unit: 800MB, 2GB, 1.5G")
+    number, unit, binary = match.groups()
+    base = 1024 if binary else 1000
+    return int(float(number) * base ** (1 + "kmgt".index(unit.lower())))
+
+
+def choose_engine(engine: EngineName | None, scheduler: str | None) -> str | None:
+    """The name of the engine; with a scheduler it is dask."""
+    if scheduler is not None and engine not in (None, EngineName.DASK):
+        raise typer.BadParameter(f"--scheduler is the address of a Dask cluster; --engine {engine} has none")
+    return EngineName.DASK.value if scheduler is not None else engine and engine.value
 
 
 Files = Annotated[
@@ -103,6 +147,24 @@ Sweeps = Annotated[
     int | None,
     typer.Option("--sweeps", metavar="N", min=0, help="At most so many sweeps [100].", rich_help_panel=MODEL),
 ]
+Inference = Annotated[
+    InferenceName | None,
+    typer.Option(
+        "--inference",
+        metavar="NAME",
+        help="gibbs, exact; metropolis; parallel, on all cores [auto: parallel if there are many texts].",
+        rich_help_panel=MODEL,
+    ),
+]
+Init = Annotated[
+    InitName | None,
+    typer.Option(
+        "--init",
+        metavar="NAME",
+        help="Start from random clusters, or online: from clusters opened as texts come [random].",
+        rich_help_panel=MODEL,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same clusters.", rich_help_panel=MODEL),
@@ -149,11 +211,59 @@ MaxFrequency = Annotated[
         rich_help_panel=TEXTS,
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Keep texts and counts on disk and take about so much memory: 800MB, 2GB. Needs --out.",
+        rich_help_panel=PLACE,
+    ),
+]
+Engine = Annotated[
+    EngineName | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Where the parallel sampler runs: serial, threads, or dask, on several processes [threads].",
+        rich_help_panel=PLACE,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="A Dask cluster, tcp://…; its workers must see the work folder.",
+        rich_help_panel=PLACE,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", metavar="N", help="Threads of the parallel sampler; -1: all cores [-1].", rich_help_panel=PLACE
+    ),
+]
+Work = Annotated[
+    Path | None,
+    typer.Option(
+        "--work",
+        metavar="FOLDER",
+        help="Where counts are kept until all is written [--out with .work].",
+        rich_help_panel=PLACE,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on with a run that broke off: the same command and --resume.", rich_help_panel=PLACE
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FOLDER", help="Write tables and the model here.", rich_help_panel=OUTPUT),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier run in --out.", rich_help_panel=OUTPUT)]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.", rich_help_panel=OUTPUT)]
 Top = Annotated[
     int,
     typer.Option("--top", metavar="N", min=0, help="Show the N largest clusters.", rich_help_panel=OUTPUT),

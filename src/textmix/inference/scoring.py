@@ -66,32 +66,37 @@ class PartitionScorer:
         model = dirichlet_multinomial(beta, n_words, unit, int(counts.max(initial=0)))
         return cls(clusters, model, prior)
 
+    @property
+    def block_size(self) -> int:
+        """How many documents are scored at a time."""
+        return max(BLOCK_BYTES // (8 * (int(self.clusters.counters[0]) + 1)), 1)
+
     def blocks(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None = None) -> Iterator[ScoredBlock]:
         """Score documents block by block; those with a label are taken out of their cluster first."""
-        n_columns = int(self.clusters.counters[0]) + 1
-        n_documents = counts.shape[0]
-        block = max(BLOCK_BYTES // (8 * n_columns), 1)
-        for first in range(0, n_documents, block):
-            last = min(first + block, n_documents)
-            part = counts[first:last]
-            own = np.full(last - first, -1, np.int32) if labels is None else labels[first:last]
-            documents = self._documents(part)
-            result = ScoredBlock(
-                slice(first, last),
-                np.empty((last - first, n_columns)),
-                np.empty(last - first),
-                np.empty(last - first),
-            )
-            conditional_probabilities(
-                documents,
-                self.clusters._replace(labels=np.ascontiguousarray(own, dtype=np.int32)),
-                self.model,
-                self.prior,
-                0,
-                last - first,
-                *result[1:],
-            )
-            yield result
+        for first in range(0, counts.shape[0], self.block_size):
+            yield self.block(counts, labels, first, min(first + self.block_size, counts.shape[0]))
+
+    def block(
+        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32] | None, first: int, last: int
+    ) -> ScoredBlock:
+        """Score the documents first … last − 1; threads may do so side by side."""
+        own = np.full(last - first, -1, np.int32) if labels is None else labels[first:last]
+        result = ScoredBlock(
+            slice(first, last),
+            np.empty((last - first, int(self.clusters.counters[0]) + 1)),
+            np.empty(last - first),
+            np.empty(last - first),
+        )
+        conditional_probabilities(
+            self._documents(counts[first:last]),
+            self.clusters._replace(labels=np.ascontiguousarray(own, dtype=np.int32)),
+            self.model,
+            self.prior,
+            0,
+            last - first,
+            *result[1:],
+        )
+        return result
 
     def log_densities(self, counts: scipy.sparse.csr_array, n_documents: int) -> NDArray[np.float64]:
         """log p(d | the partition) of new documents, as sequences of words; 0 for a document without words."""

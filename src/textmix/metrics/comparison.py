@@ -38,19 +38,20 @@ def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, f
         accuracy (of the best matching), entropy; n_documents (those compared), n_labels, n_clusters,
         n_without_words, n_without_label. Scores are NaN if none is left.
     """
-    known = np.array(["" if _is_missing(label) else str(label) for label in labels_true], dtype=np.str_)
+    numbers: dict[str, int] = {"": 0}
+    names = ("" if _is_missing(label) else str(label) for label in labels_true)
+    known = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), dtype=np.int32)
     found = np.asarray(labels_pred)
     if found.ndim != 1 or known.shape != found.shape:
         raise ValueError(f"labels_true has {known.size} labels, labels_pred has shape {found.shape}")
     without_words = found == -1
-    without_label = (known == "") & ~without_words
+    without_label = (known == 0) & ~without_words
     used = ~without_words & ~without_label
-    names, codes = np.unique(known[used], return_inverse=True)
-    result = _scores(codes, found[used]) if used.any() else dict.fromkeys((*SCORES, "entropy"), float("nan"))
+    result = _scores(known[used], found[used]) if used.any() else dict.fromkeys((*SCORES, "entropy"), float("nan"))
     return {
         **result,
         "n_documents": int(np.count_nonzero(used)),
-        "n_labels": int(names.size),
+        "n_labels": int(np.unique(known[used]).size),
         "n_clusters": int(np.unique(found[used]).size),
         "n_without_words": int(np.count_nonzero(without_words)),
         "n_without_label": int(np.count_nonzero(without_label)),

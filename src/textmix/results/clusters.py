@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.results.typical import rank_typical
+from textmix.results.typical import Example, Examples, Typicality
 from textmix.results.words import ScoredWord, top_words
 
 N_WORDS = 10
@@ -58,23 +58,34 @@ def describe_clusters(
     texts: Sequence[str],
 ) -> list[Cluster]:
     """All clusters, by label."""
+    n_clusters = cluster_word_counts.shape[0]
+    examples = Examples(n_clusters, N_EXAMPLES)
+    examples.add(0, texts, labels, Typicality(cluster_word_counts, beta).score(counts, labels))
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists())
+
+
+def list_clusters(
+    sizes: NDArray[Any],
+    cluster_word_counts: scipy.sparse.csr_array,
+    beta: float | NDArray[np.float64],
+    vocabulary: Sequence[str],
+    examples: Sequence[Sequence[Example]],
+) -> list[Cluster]:
+    """All clusters, by label, whose examples are known."""
     words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
-    ranked = rank_typical(counts, labels, cluster_word_counts, beta)
-    n_documents = max(int(np.count_nonzero(labels >= 0)), 1)
-    clusters = []
-    for index, documents in enumerate(ranked):
-        typical = _distinct(documents, texts)
-        clusters.append(
-            Cluster(
-                index=index,
-                size=int(documents.size),
-                share=documents.size / n_documents,
-                words=words[index],
-                documents=typical,
-                examples=[texts[document] for document in typical],
-            )
+    n_documents = max(int(sizes.sum()), 1)
+    return [
+        Cluster(
+            index=index,
+            size=int(size),
+            share=int(size) / n_documents,
+            words=words[index],
+            documents=[example.document for example in examples[index]],
+            examples=[example.text for example in examples[index]],
         )
-    return clusters
+        for index, size in enumerate(sizes)
+    ]
 
 
 def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_without_words: int) -> str:
@@ -89,13 +100,3 @@ def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_with
     if len(clusters) > N_LISTED:
         lines.append(f"  … and {len(clusters) - N_LISTED:,} more")
     return "\n".join([f"Clustering of {texts}{without}: {found}, {outliers}", *lines])
-
-
-def _distinct(documents: Iterable[Any], texts: Sequence[str]) -> list[int]:
-    """The first documents whose texts differ."""
-    chosen: dict[str, int] = {}
-    for document in documents:
-        chosen.setdefault(texts[document], int(document))
-        if len(chosen) == N_EXAMPLES:
-            break
-    return list(chosen.values())

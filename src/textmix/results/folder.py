@@ -46,12 +46,15 @@ def check_destination(folder: str | os.PathLike[str], *, force: bool = False) ->
 
 def write_run(
     folder: str | os.PathLike[str],
-    write_files: Callable[[Path], None],
+    write_files: Callable[[Path], Mapping[str, Any] | None],
     manifest: Mapping[str, Any],
     *,
     force: bool = False,
 ) -> None:
-    """Save a run: `write_files` writes all its files, but run.json, to the folder it is given."""
+    """Save a run: `write_files` writes all its files, but run.json, to the folder it is given.
+
+    run.json gets the manifest and what `write_files` returns.
+    """
     check_destination(folder, force=force)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,8 +63,8 @@ def write_run(
     staging = folder / _STAGING.replace("*", uuid.uuid4().hex[:8])
     staging.mkdir()
     try:
-        write_files(staging)
-        text = json.dumps({"format": FORMAT, "version": VERSION, **manifest}, indent=2, ensure_ascii=False)
+        notes = write_files(staging) or {}
+        text = json.dumps({"format": FORMAT, "version": VERSION, **manifest, **notes}, indent=2, ensure_ascii=False)
         with open(staging / RUN_FILE, "w", encoding="utf-8", errors="replace") as file:
             file.write(text + "\n")
             flush(file)

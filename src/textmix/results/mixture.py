@@ -11,6 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.corpus.files import Record, load_record, save_record
+from textmix.engines.threads import threads
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
@@ -18,6 +19,7 @@ from textmix.kernels.state import Prior
 _KIND = "model"
 _VERSION = 1
 _TRACE = "trace_"
+_NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
 class DocumentScores(NamedTuple):
@@ -25,6 +27,38 @@ class DocumentScores(NamedTuple):
 
     probabilities: NDArray[np.float64]
     outlier_scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DocumentScorer:
+    """Scores documents that a mixture was fitted to; threads may share it."""
+
+    partition: PartitionScorer
+    cluster_sizes: NDArray[np.int64]
+    polished: bool
+
+    def score(
+        self,
+        counts: scipy.sparse.csr_array,
+        own: NDArray[np.int32],
+        twins: NDArray[np.int32],
+        n_jobs: int | None = None,
+    ) -> DocumentScores:
+        """Score documents with these labels block by block, so that no documents × clusters array is held."""
+        scores = DocumentScores(np.full(own.size, np.nan), np.full(own.size, np.nan))
+
+        def score_block(first: int, last: int) -> None:
+            block = self.partition.block(counts, own, first, last)
+            labels = own[block.rows]
+            if self.polished:
+                settle_ties(block.probabilities, labels, self.cluster_sizes, twins[block.rows] if twins.size else twins)
+            used = np.flatnonzero(labels >= 0)
+            scores.probabilities[block.rows][used] = block.probabilities[used, labels[used]]
+            scores.outlier_scores[block.rows] = block.log_new - block.log_existing
+
+        with threads(n_jobs) as pool:
+            pool.run_blocks(score_block, own.size, self.partition.block_size)
+        return scores
 
 
 @dataclass(frozen=True)
@@ -45,6 +79,7 @@ class FittedMixture:
     n_sweeps: int
     converged: bool
     log_joint: float
+    inference: str  # how it was sampled
 
     @classmethod
     def of(cls, estimator: Any) -> FittedMixture:
@@ -64,10 +99,11 @@ class FittedMixture:
             n_sweeps=int(estimator.n_iter_),
             converged=bool(estimator.converged_),
             log_joint=float(estimator.log_joint_),
+            inference=estimator.inference_,
         )
 
-    def put_into(self, estimator: Any, counts: scipy.sparse.csr_array, vocabulary: Any) -> None:
-        """Make an estimator with the same parameters the fitted one that this was taken from."""
+    def put_into(self, estimator: Any, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> None:
+        """Make an estimator with the same parameters the fitted one that this was taken from; counts if there are."""
         estimator.labels_ = self.labels
         estimator.n_clusters_ = int(self.cluster_sizes.size)
         estimator.n_iter_ = self.n_sweeps
@@ -76,7 +112,8 @@ class FittedMixture:
         estimator.log_joint_ = self.log_joint
         estimator.cluster_sizes_ = self.cluster_sizes
         estimator.cluster_word_counts_ = self.cluster_word_counts
-        estimator.n_features_in_ = int(counts.shape[1])
+        estimator.n_features_in_ = int(self.cluster_word_counts.shape[1])
+        estimator.inference_ = self.inference
         estimator._prior, estimator._beta = self.prior, self.beta
         estimator.alpha_, estimator.beta_ = self.prior.alpha, self.beta
         estimator._polished = self.polished
@@ -85,21 +122,12 @@ class FittedMixture:
         estimator._counts = counts
         estimator._vocabulary = vocabulary
 
-    def score_documents(self, counts: scipy.sparse.csr_array) -> DocumentScores:
-        """Score the training documents block by block, so that no documents × clusters array is held."""
-        scorer = PartitionScorer.from_statistics(
+    def scorer(self) -> DocumentScorer:
+        """What scores the training documents, some at a time."""
+        partition = PartitionScorer.from_statistics(
             self.cluster_sizes, self.cluster_word_counts, self.beta, self.prior, self.unit
         )
-        scores = DocumentScores(np.full(self.labels.size, np.nan), np.full(self.labels.size, np.nan))
-        for block in scorer.blocks(counts, self.labels):
-            labels = self.labels[block.rows]
-            if self.polished:
-                twins = self.twins[block.rows] if self.twins.size else self.twins
-                settle_ties(block.probabilities, labels, self.cluster_sizes, twins)
-            used = np.flatnonzero(labels >= 0)
-            scores.probabilities[block.rows][used] = block.probabilities[used, labels[used]]
-            scores.outlier_scores[block.rows] = block.log_new - block.log_existing
-        return scores
+        return DocumentScorer(partition, self.cluster_sizes, self.polished)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save as arrays and JSON."""
@@ -123,6 +151,7 @@ class FittedMixture:
             "n_sweeps": self.n_sweeps,
             "converged": self.converged,
             "log_joint": self.log_joint,
+            "inference": self.inference,
         }
         save_record(folder, _KIND, _VERSION, Record(arrays, {}, settings))
 
@@ -149,16 +178,17 @@ class FittedMixture:
                 n_sweeps=settings["n_sweeps"],
                 converged=settings["converged"],
                 log_joint=settings["log_joint"],
+                inference=settings.get("inference", "gibbs"),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error
 
 
 def plain_parameters(estimator: Any) -> dict[str, Any]:
-    """An estimator's parameters, apart from those that JSON cannot hold (a random generator, an array)."""
+    """An estimator's parameters, but for the client and what JSON cannot hold (a random generator, an array)."""
     parameters = {}
     for name, value in estimator.get_params(deep=False).items():
         plain = value.item() if isinstance(value, np.generic) else value
-        if plain is None or isinstance(plain, bool | int | float | str):
+        if name != _NOT_STORED and (plain is None or isinstance(plain, bool | int | float | str)):
             parameters[name] = plain
     return parameters

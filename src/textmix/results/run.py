@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.corpus import Corpus
+from textmix.corpus import Corpus, Tokenizer
 from textmix.results.clusters import Cluster
 from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
+
+if TYPE_CHECKING:
+    from textmix.corpus.readers import ReadReport
 
 CLUSTERS_FILE = "clusters.csv"
 ASSIGNMENTS_FILE = "assignments.csv"
@@ -50,53 +53,78 @@ class Run:
 
     def assignments(self) -> list[Column]:
         """A row a document, numbered from 1."""
-        rows = Column("row", "BIGINT", range(1, len(self.texts) + 1))
-        return [
-            rows,
-            *document_columns(self.corpus, self.mixture.labels, self.outliers, self.scores, self.texts),
-        ]
+        corpus, labels = self.corpus, self.mixture.labels
+        columns = document_columns(corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts)
+        return number_rows(0, columns)
 
     def manifest(self) -> dict[str, Any]:
         """What run.json says about the clustering itself."""
-        tokenizer = self.corpus.tokenizer
-        return {
-            "settings": {
-                "model": self.mixture.estimator,
-                "parameters": self.mixture.parameters,
-                "tokenizer": None if tokenizer is None else tokenizer.settings(),
-            },
-            "seed": self.mixture.parameters.get("random_state"),
-            "versions": installed_versions(),
-            "documents": {
-                "n_documents": self.corpus.n_documents,
-                "n_without_words": int(np.count_nonzero(self.corpus.empty_documents)),
-                "n_words": self.corpus.n_words,
-                "n_tokens": self.corpus.n_tokens,
-            },
-            "result": {
-                "n_clusters": len(self.clusters),
-                "n_outliers": int(np.count_nonzero(self.outliers)),
-                "n_sweeps": self.mixture.n_sweeps,
-                "converged": self.mixture.converged,
-                "log_joint": self.mixture.log_joint,
-                "log_joint_trace": summarise_trace(self.mixture.trace.get("log_joint")),
-            },
+        documents = {
+            "n_documents": self.corpus.n_documents,
+            "n_without_words": int(np.count_nonzero(self.corpus.empty_documents)),
+            "n_words": self.corpus.n_words,
+            "n_tokens": self.corpus.n_tokens,
         }
+        return describe_run(self.mixture, self.corpus.tokenizer, documents, self.outliers)
+
+
+def describe_run(
+    mixture: FittedMixture, tokenizer: Tokenizer | None, documents: Mapping[str, Any], outliers: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """What run.json says about a clustering."""
+    return {
+        "settings": {
+            "model": mixture.estimator,
+            "parameters": mixture.parameters,
+            "tokenizer": None if tokenizer is None else tokenizer.settings(),
+        },
+        "seed": mixture.parameters.get("random_state"),
+        "versions": installed_versions(),
+        "documents": dict(documents),
+        "result": {
+            "n_clusters": int(mixture.cluster_sizes.size),
+            "n_outliers": int(np.count_nonzero(outliers)),
+            "inference": mixture.inference,
+            "n_sweeps": mixture.n_sweeps,
+            "converged": mixture.converged,
+            "log_joint": mixture.log_joint,
+            "log_joint_trace": summarise_trace(mixture.trace.get("log_joint")),
+        },
+    }
+
+
+def describe_input(report: ReadReport, columns: Mapping[str, str | None]) -> dict[str, Any]:
+    """What run.json says about the files that were read."""
+    return {
+        "files": report.files,
+        "columns": {**columns, "text": report.text_column},
+        "n_rows": report.n_rows,
+        "n_skipped": report.n_skipped,
+        "reasons": report.reasons,
+        "skipped": [asdict(row) for row in report.skipped],
+    }
+
+
+def number_rows(first: int, columns: Sequence[Column]) -> list[Column]:
+    """The columns of the documents first, first + 1, … with their row before them, which counts from 1."""
+    n_rows = len(columns[0].values)
+    return [Column("row", "BIGINT", range(first + 1, first + 1 + n_rows)), *columns]
 
 
 def document_columns(
-    corpus: Corpus,
+    ids: Sequence[str] | None,
+    known_labels: Sequence[str] | None,
     labels: NDArray[Any],
     outliers: NDArray[np.bool_],
     scores: DocumentScores,
     texts: Sequence[str],
 ) -> list[Column]:
-    """What there is to say about each document; id and label where there are any."""
+    """What there is to say about each document; id and known label where there are any."""
     columns = []
-    if corpus.ids is not None:
-        columns.append(Column("id", "VARCHAR", corpus.ids))
-    if corpus.labels is not None:
-        columns.append(Column("label", "VARCHAR", corpus.labels))
+    if ids is not None:
+        columns.append(Column("id", "VARCHAR", ids))
+    if known_labels is not None:
+        columns.append(Column("label", "VARCHAR", known_labels))
     return [
         *columns,
         Column("cluster", "BIGINT", labels),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 8192  # rows handed to DuckDB at a time
+CHUNK = 8192  # rows written at a time
 REPLACEMENT = "\ufffd"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -29,11 +29,14 @@ class Column(NamedTuple):
     values: Values
 
 
-def write_csv(file: IO[str], columns: Sequence[Column]) -> None:
-    """Write a header and the rows; numbers with six digits, nothing for NaN."""
+def write_csv(file: IO[str], columns: Sequence[Column], *, header: bool = True) -> None:
+    """Write a header, unless these rows follow others, and the rows; numbers with six digits, nothing for NaN."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    writer.writerows(zip(*(map(_CELLS[column.type], column.values) for column in columns), strict=True))
+    if header:
+        writer.writerow([column.name for column in columns])
+    for first in range(0, len(columns[0].values), CHUNK):
+        cells = (_cells(column.type, column.values[first : first + CHUNK]) for column in columns)
+        writer.writerows(zip(*cells, strict=True))
 
 
 def save_csv(path: Path, columns: Sequence[Column]) -> None:
@@ -44,19 +47,17 @@ def save_csv(path: Path, columns: Sequence[Column]) -> None:
 
 
 def save_parquet(path: Path, columns: Sequence[Column]) -> None:
-    """Write a Parquet file through to the disk, by DuckDB, which takes Python lists."""
+    """Write a Parquet file through to the disk, by DuckDB, which takes NumPy arrays."""
     from textmix.corpus.readers.duck import connect
 
-    definition = ", ".join(f'"{column.name}" {column.type}' for column in columns)
-    values = ", ".join(f"unnest(${i}::{column.type}[])" for i, column in enumerate(columns, start=1))
+    target = str(path).replace("'", "''")
+    values = ", ".join(_selected(column) for column in columns)
     with connect() as connection:
-        # A temporary table is gone with its connection, also where connections share a database.
-        connection.execute(f"CREATE TEMP TABLE rows ({definition})")
-        for first in range(0, len(columns[0].values), CHUNK):
-            chunk = [_plain(column, first) for column in columns]
-            connection.execute(f"INSERT INTO rows SELECT {values}", chunk)
-        target = str(path).replace("'", "''")
-        connection.execute(f"COPY rows TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        connection.register("rows", {column.name: _array(column) for column in columns})
+        try:
+            connection.execute(f"COPY (SELECT {values} FROM rows) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        finally:
+            connection.unregister("rows")
     with open(path, "rb+") as file:
         flush(file)
 
@@ -84,34 +85,38 @@ def flush(file: IO[Any]) -> None:
 
 def storable(text: str) -> str:
     """The text without lone surrogates, which have no UTF-8 form."""
-    return text if text.isascii() else _SURROGATES.sub(REPLACEMENT, text)
+    return text if text.isascii() or not _SURROGATES.search(text) else _SURROGATES.sub(REPLACEMENT, text)
 
 
-def _csv_text(value: Any) -> str:
-    return storable(str(value)).replace("\0", REPLACEMENT)
+def _cells(kind: str, values: Values) -> Sequence[Any]:
+    """Some values of a column as CSV has them; one loop for each kind, since there may be millions."""
+    # The elements of a list are read several times faster than those of an array.
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    if kind == "DOUBLE":
+        return [f"{value:.6g}" if value == value else "" for value in listed]
+    if kind == "BOOLEAN":
+        return ["true" if value else "false" for value in listed]
+    if kind == "BIGINT":
+        return listed
+    texts = list(map(str, listed))
+    together = "".join(texts)
+    if "\0" not in together and storable(together) is together:
+        return texts
+    return [storable(text).replace("\0", REPLACEMENT) for text in texts]
 
 
-def _csv_number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.6g}"
+def _selected(column: Column) -> str:
+    """A column in SQL: nothing in place of NaN, and of its own type also where it has no rows."""
+    name = f'"{column.name}"'
+    value = f"CASE WHEN isnan({name}) THEN NULL ELSE {name} END" if column.type == "DOUBLE" else name
+    return f"CAST({value} AS {column.type}) AS {name}"
 
 
-def _csv_boolean(value: bool) -> str:
-    return "true" if value else "false"
-
-
-_CELLS: dict[str, Callable[[Any], Any]] = {
-    "BIGINT": int,
-    "DOUBLE": _csv_number,
-    "BOOLEAN": _csv_boolean,
-    "VARCHAR": _csv_text,
-}
-
-
-def _plain(column: Column, first: int) -> list[Any]:
-    """A chunk of a column as Python objects."""
-    values = column.values[first : first + CHUNK]
+def _array(column: Column) -> NDArray[Any]:
+    """A column as DuckDB takes it."""
     if column.type == "VARCHAR":
-        return [storable(str(value)) for value in values]
-    if column.type == "DOUBLE":
-        return [None if math.isnan(value) else float(value) for value in values]
-    return [int(value) if column.type == "BIGINT" else bool(value) for value in values]
+        array = np.empty(len(column.values), dtype=object)
+        array[:] = [storable(str(value)) for value in column.values]
+        return array
+    kinds = {"BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
+    return np.asarray(column.values, dtype=kinds[column.type])

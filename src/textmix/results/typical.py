@@ -2,60 +2,93 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.results.words import score_words
 
-def rank_typical(
-    counts: scipy.sparse.csr_array,
-    labels: NDArray[Any],
-    cluster_word_counts: scipy.sparse.csr_array,
-    beta: float | NDArray[np.float64],
-) -> list[NDArray[np.int64]]:
-    """For each cluster its documents, the most typical first; equals in their order.
+_BLOCK = 4096  # documents looked at together
+
+
+class Typicality:
+    """How typical documents are of their cluster; threads may share it.
 
     A document is typical when its words and the cluster's telling words point the same way: the cosine of its
     counts and the words' telling scores (results/words.py), those below 0 taken as 0. Probabilities would not
     do, since most are 1.
     """
-    weights = _telling_weights(cluster_word_counts, beta)
-    n_clusters, n_words = weights.shape
-    starts, words, amounts = counts.indptr, counts.indices, counts.data.astype(np.float64)
-    documents = np.repeat(np.arange(counts.shape[0]), np.diff(starts))
-    used = labels[documents] >= 0
-    documents, words, amounts = documents[used], words[used], amounts[used]
-    # (cluster, word) as one number; each of these stands in the cluster's own counts.
-    own_keys = _row_numbers(weights) * n_words + weights.indices
-    found = np.searchsorted(own_keys, labels[documents].astype(np.int64) * n_words + words)
-    n_documents = counts.shape[0]
-    products = np.bincount(documents, amounts * weights.data[found], minlength=n_documents)
-    norms = np.sqrt(np.bincount(documents, amounts**2, minlength=n_documents))
-    scores = np.divide(products, norms, out=np.zeros(n_documents), where=norms > 0)
-    order = np.lexsort((-scores, labels))
-    bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    return [order[first:last] for first, last in pairwise(bounds)]
+
+    def __init__(self, cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]) -> None:
+        if not cluster_word_counts.has_sorted_indices:
+            cluster_word_counts = cluster_word_counts.sorted_indices()
+        self._n_words = cluster_word_counts.shape[1]
+        # (cluster, word) as one number; they rise. The last one is larger than any that is looked for.
+        self._pairs = np.append(cluster_word_counts.indices, np.iinfo(np.int64).max)
+        self._weights = np.zeros(self._pairs.size)
+        for cluster, (entries, scores) in enumerate(score_words(cluster_word_counts, beta, "telling")):
+            self._pairs[entries] += cluster * self._n_words
+            self._weights[entries] = np.maximum(scores, 0.0)
+
+    def score(self, counts: scipy.sparse.csr_array, labels: NDArray[Any]) -> NDArray[np.float32]:
+        """A number for each document, comparable within a cluster; 0 without a label.
+
+        As 4-byte floats, so that documents which differ by nothing but rounding are equals.
+        """
+        n_documents = counts.shape[0]
+        documents = np.repeat(np.arange(n_documents), np.diff(counts.indptr))
+        amounts = counts.data.astype(np.float64)
+        used = labels[documents] >= 0
+        documents, amounts = documents[used], amounts[used]
+        wanted = labels[documents].astype(np.int64) * self._n_words + counts.indices[used]
+        found = np.searchsorted(self._pairs, wanted)
+        weights = np.where(self._pairs[found] == wanted, self._weights[found], 0.0)
+        products = np.bincount(documents, amounts * weights, minlength=n_documents)
+        norms = np.sqrt(np.bincount(documents, amounts**2, minlength=n_documents))
+        cosines = np.divide(products, norms, out=np.zeros(n_documents), where=norms > 0)
+        return cosines.astype(np.float32)
 
 
-def _telling_weights(
-    cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]
-) -> scipy.sparse.csr_array:
-    """φ̂_zw log(φ̂_zw / φ̂_w elsewhere) for every word of every cluster, at least 0; words sorted."""
-    matrix = cluster_word_counts.astype(np.float64)
-    matrix.sort_indices()
-    n_words = matrix.shape[1]
-    everywhere = np.asarray(matrix.sum(axis=0)).ravel()
-    totals = np.asarray(matrix.sum(axis=1)).ravel()[_row_numbers(matrix)]
-    betas = np.broadcast_to(beta, n_words)
-    smoothing, mass = betas[matrix.indices], betas.sum()
-    here = (matrix.data + smoothing) / (totals + mass)
-    elsewhere = (everywhere[matrix.indices] - matrix.data + smoothing) / (everywhere.sum() - totals + mass)
-    matrix.data = np.maximum(here * np.log(here / elsewhere), 0.0)
-    return matrix
+class Example(NamedTuple):
+    """A document that stands for others: its position among all, and its text."""
+
+    document: int
+    text: str
 
 
-def _row_numbers(matrix: scipy.sparse.csr_array) -> NDArray[np.int64]:
-    return np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+class Examples:
+    """The documents of the highest scores in each group, no two with the same text, found as all pass by in order.
+
+    Equals are taken in their order. Texts that are equal are taken to have equal scores in a group.
+    """
+
+    def __init__(self, n_groups: int, n: int) -> None:
+        self._n = n
+        self._found: list[list[tuple[float, Example]]] = [[] for _ in range(n_groups)]
+        self._to_beat = np.full(n_groups + 1, -np.inf)
+        self._to_beat[-1] = np.inf  # documents of no group, −1
+
+    def add(self, first: int, texts: Sequence[str], groups: NDArray[Any], scores: NDArray[Any]) -> None:
+        """Let the documents first, first + 1, … pass; NaN is no score."""
+        for start in range(0, len(texts), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            found = np.flatnonzero(scores[block] > self._to_beat[groups[block]])
+            for index in (start + found).tolist():
+                self._consider(int(groups[index]), float(scores[index]), Example(first + index, texts[index]))
+
+    def lists(self) -> list[list[Example]]:
+        """Those of each group, the best first."""
+        return [[example for _, example in found] for found in self._found]
+
+    def _consider(self, group: int, score: float, example: Example) -> None:
+        found = self._found[group]
+        if score <= self._to_beat[group] or any(example.text == other.text for _, other in found):
+            return
+        place = sum(other >= score for other, _ in found)
+        found.insert(place, (score, example))
+        if len(found) >= self._n:
+            del found[self._n :]
+            self._to_beat[group] = found[-1][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +27,22 @@ def top_words(
     vocabulary: Sequence[str] | ArrayLike | None,
 ) -> list[list[ScoredWord]]:
     """The n leading words of each cluster among those that occur in it; equals in the order of their columns."""
-    n_words = cluster_word_counts.shape[1]
-    names = _check(order, vocabulary, n_words)
+    names = _check(order, vocabulary, cluster_word_counts.shape[1])
+    scored = score_words(cluster_word_counts, beta, order)
+    return [_leading(names, cluster_word_counts.indices[entries], scores, n) for entries, scores in scored]
+
+
+def score_words(
+    cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64], order: str
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """For each cluster where its words are among the entries of the matrix, and their scores.
+
+    "probable": φ̂_zw = (n_z^w + β) / (n_z + Vβ); "telling": φ̂_zw log(φ̂_zw / φ̂_w elsewhere).
+    """
     everywhere = np.asarray(cluster_word_counts.sum(axis=0), dtype=np.float64).ravel()
     n_everywhere = everywhere.sum()
-    betas = np.broadcast_to(beta, n_words)
+    betas = np.broadcast_to(beta, everywhere.size)
     mass = betas.sum()
-    result = []
     for cluster in range(cluster_word_counts.shape[0]):
         entries = slice(*cluster_word_counts.indptr[cluster : cluster + 2])
         words = cluster_word_counts.indices[entries]
@@ -44,8 +53,7 @@ def top_words(
         if order == "telling":
             elsewhere = (everywhere[words] - counts + smoothing) / (n_everywhere - total + mass)
             scores = scores * np.log(scores / elsewhere)
-        result.append(_leading(names, words, scores, n))
-    return result
+        yield entries, scores
 
 
 def top_components(

@@ -1,0 +1,341 @@
+"""Clustering texts that do not fit in memory, or on a cluster of machines: the counts are on disk.
+
+Texts are counted into a work folder, the counts are sampled partition by partition, every document is scored, and
+the results are written while the texts are read once more. A run that broke off goes on from its work folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from textmix.clustering import LargeClustering, TextClusterer, check_words
+from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.partitions import partition_rows
+from textmix.corpus.readers import DocumentReader, ReadReport
+from textmix.corpus.tokens import Tokenizer
+from textmix.engines.engine import make_engine
+from textmix.engines.threads import count_threads
+from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.inference.checkpoint import FileCheckpoint
+from textmix.inference.progress import Progress, Task
+from textmix.metrics import agreement
+from textmix.results.folder import check_destination, write_run
+from textmix.results.large_run import LargeRun
+from textmix.results.mixture import FittedMixture, plain_parameters
+from textmix.results.run import describe_input
+from textmix.results.score_files import ScoreFiles, Scorers, score_partition
+from textmix.results.work_folder import WorkFolder
+
+SMALLEST_MEMORY = 512_000_000
+
+# The memory that a run takes, measured, in bytes.
+ITSELF = 300_000_000  # Python with its packages, compiled code, buffers of readers, the documents being worked on
+A_WORD = 100  # the word itself, its place in the vocabulary, its frequency
+A_DOCUMENT = 12  # its label, in the state, in the order of the files and in what is saved
+A_PAIR = 60  # a word that stands in a cluster: its statistics as they are, as they are merged, and as kernels take them
+SHARE_OF_PAIRS = 0.5  # of the pairs that there could be: as many for a word as it has documents, or there are clusters
+A_THREAD = 32_000_000  # probabilities of the documents being scored, and
+A_THREADS_ENTRY = 100  # for each count of a partition: documents, and what has changed in the statistics
+
+_BATCH_SIZE = 4096  # texts read at a time
+_WITHOUT_EFFECT = ("engine", "n_jobs", "progress")  # on the result
+_MISHAPS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where a large run writes and works, how many bytes it may take, and what to do with what is there already."""
+
+    out: Path
+    work: Path
+    memory: int | None = None
+    resume: bool = False
+    force: bool = False
+
+
+class Outcome(NamedTuple):
+    """What came of a large run."""
+
+    clustering: LargeClustering
+    report: ReadReport
+    scores: dict[str, float] | None  # agreement with the labels beside the texts, if there are any
+
+
+class UnfinishedError(ValueError):
+    """A run that broke off, and how to go on."""
+
+
+def cluster_large(
+    files: Sequence[str],
+    columns: Mapping[str, str | None],
+    clusterer: TextClusterer,
+    plan: Plan,
+    *,
+    progress: bool | None,
+    tell: Callable[[str], None],
+) -> Outcome | None:
+    """Cluster the texts of files and write the results; None if an earlier run had finished all of it.
+
+    Ctrl-C and failures leave the work folder as it is, once the texts are counted.
+    """
+    clusterer = _for_counts_on_disk(clusterer)
+    _check_plan(plan)
+    work = WorkFolder(plan.work)
+    has_run = work.has_run()
+    if has_run and plan.resume and work.has_finished(plan.out):
+        work.remove()
+        tell(f'the run in "{plan.out}" was finished already')
+        return None
+    check_destination(plan.out, force=plan.force)
+    can_go_on = all(_is_there_to_stay(name) for name in files)
+    if plan.resume and not can_go_on:
+        raise ValueError("standard input and pipes cannot be read again: --resume needs files")
+    if has_run and not plan.resume and not plan.force:
+        raise ValueError(
+            f'"{plan.work}" is left from a run that was not finished; go on with --resume, or start anew with --force'
+        )
+    given = {name: value for name, value in columns.items() if value is not None}
+    with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
+        source = _describe_source(reader, columns, clusterer.make_tokenizer())
+        if has_run and plan.resume:
+            work.go_on(source)
+        else:
+            if plan.resume:
+                tell(f'there is nothing to resume in "{plan.work}"; this run starts from the beginning')
+            work.remove()
+            work.begin(source)
+        try:
+            return _Run(reader, columns, source, clusterer, plan, work, Progress(progress)).finish()
+        except BaseException as error:
+            if not work.has_corpus or not can_go_on:
+                work.remove()
+                raise
+            hint = f'what was done is kept in "{plan.work}": go on with the same command and --resume'
+            if _describe_files(reader.report.files) != source["files"]:
+                hint = "start anew with the files as they are now: --force"
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(hint) from error
+            if isinstance(error, _MISHAPS):
+                raise UnfinishedError(f"{error}; {hint}") from error
+            raise
+
+
+def estimate_memory(corpus: DiskCorpus, n_clusters: int) -> int:
+    """The bytes that a run with so many clusters takes for this corpus."""
+    n_pairs = SHARE_OF_PAIRS * float(np.minimum(corpus.document_frequencies, n_clusters).sum(dtype=np.float64))
+    return ITSELF + A_WORD * corpus.n_words + A_DOCUMENT * corpus.n_documents + int(A_PAIR * n_pairs)
+
+
+@dataclass
+class _Run:
+    """One run, from what is in the work folder to the results."""
+
+    reader: DocumentReader
+    columns: Mapping[str, str | None]
+    source: dict[str, Any]
+    clusterer: TextClusterer
+    plan: Plan
+    work: WorkFolder
+    progress: Progress
+
+    def finish(self) -> Outcome:
+        seconds: dict[str, float] = {}
+        with _timed(seconds, "counting"):
+            corpus = self._counts()
+        n_with_words = corpus.n_documents - corpus.n_empty_documents
+        check_words(corpus.n_documents, n_with_words)
+        model: GibbsMixture = self.clusterer.make_model(n_with_words)
+        n_clusters = int(model._make_parallel_prior(n_with_words).max_clusters)
+        n_jobs = 1 if model.engine == "serial" else model.n_jobs
+        model.n_jobs = _threads_within(self.plan.memory, corpus, n_clusters, n_jobs)
+        with _timed(seconds, "sampling"):
+            self._sample(model, corpus)
+        mixture = FittedMixture.of(model)
+        scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_partitions)
+        with _timed(seconds, "scoring"):
+            self._score(mixture, corpus, scores, model.n_jobs)
+        run = LargeRun(mixture, corpus, model.outliers_, scores)
+        outcome = self._write(run, model, seconds)
+        self.work.remove()
+        return outcome
+
+    def _counts(self) -> DiskCorpus:
+        """The counts: those that are there already, or made anew."""
+        if self.work.has_corpus:
+            try:
+                corpus = DiskCorpus.open(self.work.corpus)
+            except ValueError:  # damaged
+                pass
+            else:
+                if corpus.source == self.source:
+                    return corpus
+        memory = None if self.plan.memory is None else self.plan.memory - ITSELF
+        with ExitStack() as stack:
+            tasks: dict[str, Task] = {}
+
+            def tick(stage: str, n_documents: int) -> None:
+                if stage not in tasks:
+                    stack.close()  # the stage before
+                    tasks[stage] = stack.enter_context(self.progress.task(_STAGES[stage], total=0))
+                tasks[stage].advance(n_documents)
+
+            return DiskCorpus.build(
+                self.work.corpus,
+                self.reader,
+                self.clusterer.make_tokenizer(),
+                memory=memory,
+                source=self.source,
+                replace=True,
+                tick=tick,
+            )
+
+    def _sample(self, model: GibbsMixture, corpus: DiskCorpus) -> None:
+        parameters = plain_parameters(model)
+        settings = {
+            "model": type(model).__name__,
+            **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
+        }
+        self.work.keep_settings(settings)
+        checkpoint = FileCheckpoint(self.work.path, {"source": self.source, "settings": settings})
+        with warnings.catch_warnings():
+            # Samplers answer Ctrl-C with a warning and what they have reached. Here it is in the checkpoint.
+            warnings.filterwarnings("error", message=r"\w+ interrupted in sweep")
+            try:
+                model.fit_disk(corpus, checkpoint)
+            except UserWarning as stopped:
+                raise KeyboardInterrupt from stopped
+
+    def _score(self, mixture: FittedMixture, corpus: DiskCorpus, scores: ScoreFiles, n_jobs: int | None) -> None:
+        missing, n_partitions = scores.missing(), corpus.n_partitions
+        labels = [(mixture.labels[partition_rows(corpus.n_documents, n_partitions, part)],) for part in missing]
+        n_documents = sum(own.size for (own,) in labels)
+        with make_engine("threads", n_jobs) as engine, self.progress.task("scoring", total=n_documents) as task:
+            engine.hold([partial(corpus.partition, part) for part in missing])
+            found = engine.map(score_partition, Scorers.of(mixture), labels)
+            for part, values in zip(missing, found, strict=True):
+                scores.write(part, values)
+                task.advance(values.shape[1])
+
+    def _write(self, run: LargeRun, model: GibbsMixture, seconds: dict[str, float]) -> Outcome:
+        scores: dict[str, float] | None = None
+        examples = None
+        started = time.perf_counter()
+
+        def write_files(folder: Path) -> dict[str, Any]:
+            nonlocal scores, examples
+            with self.progress.task("writing", total=run.corpus.n_documents) as task:
+                written = run.write_files(folder, self.reader, task.advance)
+            if _describe_files(self.reader.report.files) != self.source["files"]:
+                raise ValueError("the files have changed since they were counted")
+            examples = written.examples
+            seconds["writing"] = time.perf_counter() - started
+            if written.known_labels is not None:
+                with _timed(seconds, "comparing"):
+                    scores = agreement(written.known_labels, run.mixture.labels)
+            return {
+                "input": describe_input(self.reader.report, self.columns),
+                "scores": scores,
+                "seconds": seconds,
+            }
+
+        manifest = {**run.manifest(), "run": self.work.run, "memory": self.plan.memory}
+        write_run(self.plan.out, write_files, manifest, force=self.plan.force)
+        assert examples is not None
+        corpus = run.without_documents()
+        clustering = LargeClustering(model, corpus, examples, seconds=seconds, folder=self.plan.out, info=manifest)
+        return Outcome(clustering, self.reader.report, scores)
+
+
+_STAGES = {"reading": "reading", "writing": "sorting"}
+
+
+def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
+    """The same with the sampler that works on partitions; ValueError for what that cannot do."""
+    clusterer.check_settings()
+    if not isinstance(clusterer.make_model(1), GibbsMixture):
+        raise ValueError("texts that are not held in memory can be clustered by the models with a name only")
+    if clusterer.inference not in (None, "auto", "parallel"):
+        raise ValueError(
+            f"inference {clusterer.inference!r} needs all counts in memory; "
+            'with counts on disk (--memory) or on Dask it is "parallel", so leave it out'
+        )
+    for name in ("alpha", "beta"):
+        if getattr(clusterer, name) == "learn":
+            raise ValueError(f'{name} "learn" needs all counts in memory; with counts on disk give a number')
+    return clone(clusterer).set_params(inference="parallel")  # type: ignore[no-any-return]
+
+
+def _check_plan(plan: Plan) -> None:
+    if plan.memory is not None and plan.memory < SMALLEST_MEMORY:
+        raise ValueError(
+            f"--memory is {plan.memory / 1e6:,.0f} MB, but has to be {SMALLEST_MEMORY / 1e6:,.0f} MB at least: "
+            f"textmix itself takes some {ITSELF / 1e6:,.0f} MB"
+        )
+    out, work = plan.out.resolve(), plan.work.resolve()
+    if out == work or out in work.parents or work in out.parents:
+        raise ValueError(f'--work "{plan.work}" and --out "{plan.out}" must be two folders, none inside the other')
+
+
+def _threads_within(memory: int | None, corpus: DiskCorpus, n_clusters: int, n_jobs: int | None) -> int:
+    """How many threads may run; ValueError if the statistics of the clusters alone would not fit in memory."""
+    n_threads = count_threads(n_jobs)
+    if memory is None:
+        return n_threads
+    needed = estimate_memory(corpus, n_clusters)
+    if needed > memory:
+        raise ValueError(
+            f"{corpus.n_documents:,} texts with {corpus.n_words:,} distinct words and up to {n_clusters:,} clusters "
+            f"need some {needed / 1e6:,.0f} MB, but --memory is {memory / 1e6:,.0f} MB; "
+            "more --memory helps, fewer --clusters, or leaving out rare words: --min-df 5"
+        )
+    a_thread = A_THREAD + A_THREADS_ENTRY * int(corpus.files.n_entries.max(initial=0))
+    return max(min(n_threads, (memory - needed) // a_thread), 1)
+
+
+def _is_there_to_stay(name: str) -> bool:
+    """Whether it can be read again: standard input cannot, nor can a pipe such as the shell's <(…)."""
+    path = Path(name)
+    return name != "-" and (path.is_file() or path.is_dir() or not path.exists())
+
+
+def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], tokenizer: Tokenizer) -> dict[str, Any]:
+    """What the counts are made of and how, as JSON gives it back."""
+    settings = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in tokenizer.settings().items()
+    }
+    return {"files": _describe_files(reader.report.files), "columns": dict(columns), "tokenizer": settings}
+
+
+def _describe_files(names: Sequence[str]) -> list[list[Any]]:
+    """Where each file is, its size, and when it was changed; of a folder a digest of these."""
+    return [[os.path.abspath(name), *_state(Path(name))] for name in names]
+
+
+def _state(path: Path) -> list[Any]:
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        states = repr([(str(file), *_state(file)) for file in files])
+        return [len(files), hashlib.sha256(states.encode(errors="surrogateescape")).hexdigest()]
+    if not path.is_file():
+        return []
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - started

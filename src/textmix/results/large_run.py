@@ -1,0 +1,165 @@
+"""The files of a large run, written while its texts are read once more: at no time are they all in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from textmix.corpus import Corpus
+from textmix.corpus.disk import DiskCorpus
+from textmix.results.clusters import N_EXAMPLES, list_clusters
+from textmix.results.mixture import FittedMixture
+from textmix.results.run import (
+    ASSIGNMENTS_FILE,
+    CLUSTERS_FILE,
+    CORPUS_FOLDER,
+    MODEL_FOLDER,
+    TEXTS_FILE,
+    TRACE_FILE,
+    cluster_columns,
+    describe_run,
+    document_columns,
+    number_rows,
+    trace_columns,
+)
+from textmix.results.score_files import ScoreFiles
+from textmix.results.tables import flush, save_csv, write_csv
+from textmix.results.typical import Example, Examples
+
+if TYPE_CHECKING:
+    from textmix.corpus.readers import Batch
+
+EXAMPLES_FILE = "examples.json"
+N_OUTLIERS = 2  # that are shown
+COUNTS, ON_DISK = "counts", "on disk"  # the entry of run.json by which such a run is known
+
+
+class KeptExamples(NamedTuple):
+    """The texts that are kept: the most typical of each cluster, and of those that fit nowhere the strangest."""
+
+    clusters: list[list[Example]]
+    outliers: list[Example]
+
+    def save(self, folder: Path) -> None:
+        """Save as JSON."""
+        with open(folder / EXAMPLES_FILE, "w", encoding="ascii") as file:
+            json.dump(self._asdict(), file)
+            flush(file)
+
+    @classmethod
+    def load(cls, folder: Path) -> KeptExamples:
+        """Load what `save` saved."""
+        path = folder / EXAMPLES_FILE
+        try:
+            found = json.loads(path.read_bytes())
+            clusters = [[Example(*example) for example in examples] for examples in found["clusters"]]
+            return cls(clusters, [Example(*example) for example in found["outliers"]])
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path} is missing or damaged; cluster again") from error
+
+
+class KnownLabels:
+    """The labels of documents that pass by, each kept as a number."""
+
+    def __init__(self, n_documents: int) -> None:
+        self._numbers: dict[str, int] = {}
+        self._of_documents = np.zeros(n_documents, np.int32)
+
+    def add(self, first: int, labels: list[str]) -> None:
+        """Take the labels of the documents first, first + 1, …."""
+        numbers = self._numbers
+        self._of_documents[first : first + len(labels)] = [numbers.setdefault(name, len(numbers)) for name in labels]
+
+    def __iter__(self) -> Iterator[str]:
+        names = list(self._numbers)
+        return (names[number] for number in self._of_documents)
+
+
+class Written(NamedTuple):
+    """What is kept of the texts that were written: examples, and the labels that stood beside them, if any did."""
+
+    examples: KeptExamples
+    known_labels: KnownLabels | None
+
+
+@dataclass(frozen=True)
+class LargeRun:
+    """All that is saved of a clustering whose counts are on disk."""
+
+    mixture: FittedMixture
+    corpus: DiskCorpus
+    outliers: NDArray[np.bool_]
+    scores: ScoreFiles
+
+    def without_documents(self) -> Corpus:
+        """The vocabulary and the tokenizer, which new texts are counted by."""
+        nothing = csr_array(np.empty((0, self.corpus.n_words), dtype=np.int32))
+        return Corpus(counts=nothing, vocabulary=self.corpus.vocabulary, tokenizer=self.corpus.tokenizer)
+
+    def write_files(self, folder: Path, batches: Iterable[Batch], tick: Callable[[int], None]) -> Written:
+        """Write every file of the run, but run.json; the batches are those that were counted, read once more."""
+        self.without_documents().save(folder / CORPUS_FOLDER)
+        self.mixture.save(folder / MODEL_FOLDER)
+        save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
+        written = self._write_assignments(folder / ASSIGNMENTS_FILE, batches, tick)
+        written.examples.save(folder)
+        clusters = list_clusters(
+            self.mixture.cluster_sizes,
+            self.mixture.cluster_word_counts,
+            self.mixture.beta,
+            self.corpus.vocabulary,
+            written.examples.clusters,
+        )
+        save_csv(folder / CLUSTERS_FILE, cluster_columns(clusters))
+        return written
+
+    def manifest(self) -> dict[str, Any]:
+        """What run.json says about the clustering itself."""
+        documents = {
+            "n_documents": self.corpus.n_documents,
+            "n_without_words": self.corpus.n_empty_documents,
+            "n_words": self.corpus.n_words,
+            "n_tokens": self.corpus.n_tokens,
+        }
+        return {
+            **describe_run(self.mixture, self.corpus.tokenizer, documents, self.outliers),
+            COUNTS: ON_DISK,
+            "left_out": [TEXTS_FILE, f"counts in {CORPUS_FOLDER}/"],
+        }
+
+    def _write_assignments(self, path: Path, batches: Iterable[Batch], tick: Callable[[int], None]) -> Written:
+        typical = Examples(self.mixture.cluster_sizes.size, N_EXAMPLES)
+        strangest = Examples(1, N_OUTLIERS)
+        known_labels = None
+        first, n_documents = 0, self.corpus.n_documents
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            for batch in batches:
+                last = first + len(batch.texts)
+                if last > n_documents:
+                    raise ValueError(_other_rows("more", n_documents))
+                labels, outliers = self.mixture.labels[first:last], self.outliers[first:last]
+                scores, typicality = self.scores.read(first, last)
+                columns = document_columns(batch.ids, batch.labels, labels, outliers, scores, batch.texts)
+                write_csv(file, number_rows(first, columns), header=first == 0)
+                typical.add(first, batch.texts, labels, typicality)
+                strangest.add(first, batch.texts, np.where(outliers, 0, -1), scores.outlier_scores)
+                if batch.labels is not None:
+                    known_labels = known_labels or KnownLabels(n_documents)
+                    known_labels.add(first, batch.labels)
+                tick(len(batch.texts))
+                first = last
+            flush(file)
+        if first < n_documents:
+            raise ValueError(_other_rows(f"{first:,}", n_documents))
+        return Written(KeptExamples(typical.lists(), strangest.lists()[0]), known_labels)
+
+
+def _other_rows(found: str, expected: int) -> str:
+    return f"the files have {found} rows now, and had {expected:,} when they were counted: they have changed"
