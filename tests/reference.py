@@ -1,7 +1,8 @@
 """The same mathematics as the kernels, slow and obvious: the judge of every one of them.
 
 A corpus is a dense documents × words array of counts; a partition is an array of labels, −1 for documents without
-words. A prior is ("finite", K, alpha) or ("process", alpha).
+words. beta is a number, or one for each word. A prior is ("finite", K, alpha), ("process", alpha), or ("finite", K,
+(alpha_1, …, alpha_K)): there clusters differ, also empty ones, so that labels count and not only who is with whom.
 """
 
 from __future__ import annotations
@@ -30,14 +31,22 @@ def log_rising(x: float, n: float) -> float:
         return mpmath.loggamma(mpmath.mpf(x) + int(n)) - mpmath.loggamma(x)
 
 
-def log_likelihood(counts: np.ndarray, labels: np.ndarray, beta: float) -> float:
-    """log p(words | labels): each cluster a Dirichlet-multinomial (GSDPMM, eq. IV.26)."""
-    n_words = counts.shape[1]
+Beta = float | np.ndarray
+
+
+def is_labelled(prior: tuple) -> bool:
+    """Whether the clusters of a prior differ."""
+    return prior[0] == "finite" and np.ndim(prior[2]) == 1
+
+
+def log_likelihood(counts: np.ndarray, labels: np.ndarray, beta: Beta) -> float:
+    """log p(words | labels): each cluster a Dirichlet-multinomial (GSDPMM, eq. IV.26; X-DMM, eq. 1)."""
+    betas = np.broadcast_to(beta, counts.shape[1])
     total = 0.0
     for cluster in set(labels[labels >= 0].tolist()):
         words = counts[labels == cluster].sum(axis=0)
-        total += sum(log_rising(beta, count) for count in words)
-        total -= log_rising(n_words * beta, words.sum())
+        total += sum(log_rising(b, count) for b, count in zip(betas, words, strict=True))
+        total -= log_rising(math.fsum(betas), words.sum())
     return total
 
 
@@ -45,6 +54,10 @@ def log_prior(labels: np.ndarray, prior: tuple) -> float:
     """log p(labels)."""
     sizes = np.unique(labels[labels >= 0], return_counts=True)[1]
     n_documents = int(sizes.sum())
+    if is_labelled(prior):
+        by_label = np.bincount(labels[labels >= 0], minlength=prior[1])
+        rising = sum(log_rising(alpha, int(size)) for alpha, size in zip(prior[2], by_label, strict=True))
+        return rising - log_rising(math.fsum(prior[2]), n_documents)
     if prior[0] == "finite":
         _, n_clusters, alpha = prior
         return sum(log_rising(alpha, size) for size in sizes) - log_rising(n_clusters * alpha, n_documents)
@@ -52,29 +65,40 @@ def log_prior(labels: np.ndarray, prior: tuple) -> float:
     return len(sizes) * math.log(alpha) + sum(math.lgamma(size) for size in sizes) - log_rising(alpha, n_documents)
 
 
-def log_joint(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple) -> float:
+def log_joint(counts: np.ndarray, labels: np.ndarray, beta: Beta, prior: tuple) -> float:
     """log p(labels, words)."""
     return log_likelihood(counts, labels, beta) + log_prior(labels, prior)
 
 
-def conditional(counts: np.ndarray, labels: np.ndarray, document: int, beta: float, prior: tuple) -> dict:
-    """p(label of one document | all other labels, words) as a ratio of joints.
+def log_options(counts: np.ndarray, labels: np.ndarray, document: int, beta: Beta, prior: tuple) -> dict:
+    """log p(all labels, words) for each label that one document may have, the others being as they are.
 
     Keys are the labels that the others hold, and NEW for a cluster that none of them is in: for the finite prior all
-    such clusters together.
+    such clusters together. Where clusters differ, keys are all labels.
     """
     others = np.delete(labels, document)
     used = sorted(set(others[others >= 0].tolist()))
     options: dict = {}
-    for label in used:
+    for label in range(prior[1]) if is_labelled(prior) else used:
         options[label] = log_joint(counts, _with(labels, document, label), beta, prior)
-    fresh = max(used, default=-1) + 1
-    log_new = log_joint(counts, _with(labels, document, fresh), beta, prior)
-    n_ways = prior[1] - len(used) if prior[0] == "finite" else 1
-    if n_ways > 0:
-        options[NEW] = log_new + math.log(n_ways)
-    highest = max(options.values())
-    weights = {option: math.exp(float(value - highest)) for option, value in options.items()}
+    if not is_labelled(prior):
+        fresh = max(used, default=-1) + 1
+        log_new = log_joint(counts, _with(labels, document, fresh), beta, prior)
+        n_ways = prior[1] - len(used) if prior[0] == "finite" else 1
+        if n_ways > 0:
+            options[NEW] = log_new + math.log(n_ways)
+    return options
+
+
+def conditional(counts: np.ndarray, labels: np.ndarray, document: int, beta: Beta, prior: tuple) -> dict:
+    """p(label of one document | all other labels, words) as a ratio of joints; keys as for `log_options`."""
+    return normalised(log_options(counts, labels, document, beta, prior))
+
+
+def normalised(logs: dict) -> dict:
+    """Probabilities from logarithms of weights."""
+    highest = max(logs.values())
+    weights = {option: math.exp(float(value - highest)) for option, value in logs.items()}
     total = math.fsum(weights.values())
     return {option: weight / total for option, weight in weights.items()}
 
@@ -106,8 +130,16 @@ def canonical(labels: np.ndarray) -> tuple[int, ...]:
     return tuple(seen.setdefault(label, len(seen)) for label in labels.tolist())
 
 
-def posterior(counts: np.ndarray, beta: float, prior: tuple) -> dict[tuple[int, ...], float]:
-    """The exact posterior over all partitions of a tiny corpus."""
+def outcome(labels: np.ndarray, prior: tuple) -> tuple[int, ...]:
+    """What a draw is a draw of: the labels where clusters differ, else who is with whom."""
+    return tuple(labels.tolist()) if is_labelled(prior) else canonical(labels)
+
+
+def posterior(counts: np.ndarray, beta: Beta, prior: tuple) -> dict[tuple[int, ...], float]:
+    """The exact posterior over all outcomes (partitions, or labels where clusters differ) of a tiny corpus."""
+    if is_labelled(prior):
+        everything = itertools.product(range(prior[1]), repeat=len(counts))
+        return normalised({labels: log_joint(counts, np.array(labels), beta, prior) for labels in everything})
     bound = prior[1] if prior[0] == "finite" else None
     logs = {}
     for partition in partitions(len(counts), bound):
@@ -117,12 +149,29 @@ def posterior(counts: np.ndarray, beta: float, prior: tuple) -> dict[tuple[int, 
             k = max(partition) + 1
             value += math.lgamma(prior[1] + 1) - math.lgamma(prior[1] - k + 1)
         logs[partition] = value
-    highest = max(logs.values())
-    total = math.fsum(math.exp(float(value - highest)) for value in logs.values())
-    return {partition: math.exp(float(value - highest)) / total for partition, value in logs.items()}
+    return normalised(logs)
 
 
-def polish(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple, max_passes: int = 100) -> np.ndarray:
+def one_by_one(counts: np.ndarray, beta: Beta, prior: tuple) -> dict[tuple[int, ...], float]:
+    """The distribution of outcomes when documents come in random order, each drawn given those before it (FGSDMM+)."""
+    n_documents = len(counts)
+    found: dict[tuple[int, ...], float] = {}
+
+    def come(labels: np.ndarray, order: tuple[int, ...], probability: float) -> None:
+        if not order:
+            key = outcome(labels, prior)
+            found[key] = found.get(key, 0.0) + probability / math.factorial(n_documents)
+            return
+        for option, share in conditional(counts, labels, order[0], beta, prior).items():
+            label = labels.max() + 1 if option == NEW else option
+            come(_with(labels, order[0], label), order[1:], probability * share)
+
+    for order in itertools.permutations(range(n_documents)):
+        come(np.full(n_documents, -1), order, 1.0)
+    return found
+
+
+def polish(counts: np.ndarray, labels: np.ndarray, beta: Beta, prior: tuple, max_passes: int = 100) -> np.ndarray:
     """Move documents, in turn, to their most probable option until none moves; ties within 1e-9 stay."""
     labels = labels.copy()
     for _ in range(max_passes):
@@ -130,7 +179,7 @@ def polish(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple, ma
         for document in np.flatnonzero(labels >= 0):
             probabilities = conditional(counts, labels, document, beta, prior)
             alone = int((labels == labels[document]).sum()) == 1
-            own = NEW if alone else labels[document]
+            own = NEW if alone and not is_labelled(prior) else labels[document]
             # Among equals the sampler takes the first cluster and a cluster before a new one; so does this.
             best = max(probabilities, key=lambda option: (probabilities[option], option != NEW))
             if best != own and probabilities[best] > probabilities[own] * (1 + 1e-9):
@@ -141,18 +190,65 @@ def polish(counts: np.ndarray, labels: np.ndarray, beta: float, prior: tuple, ma
     return labels
 
 
-def log_density(counts: np.ndarray, labels: np.ndarray, new_document: np.ndarray, beta: float, prior: tuple) -> float:
+def log_density(counts: np.ndarray, labels: np.ndarray, new_document: np.ndarray, beta: Beta, prior: tuple) -> float:
     """log p(a new document | the partition and its words), as a ratio of joints summed over its label."""
     extended = np.vstack([counts, new_document])
     used = sorted(set(labels[labels >= 0].tolist()))
     base = log_joint(counts, labels, beta, prior)
-    terms = [log_joint(extended, np.append(labels, label), beta, prior) - base for label in used]
+    options = range(prior[1]) if is_labelled(prior) else used
+    terms = [log_joint(extended, np.append(labels, label), beta, prior) - base for label in options]
     n_ways = prior[1] - len(used) if prior[0] == "finite" else 1
-    if n_ways > 0:
+    if n_ways > 0 and not is_labelled(prior):
         fresh = max(used, default=-1) + 1
         terms.append(log_joint(extended, np.append(labels, fresh), beta, prior) - base + math.log(n_ways))
     highest = max(terms)
     return float(highest) + math.log(math.fsum(math.exp(float(term - highest)) for term in terms))
+
+
+# X-DMM: clusters at their posterior means.
+
+
+def log_weights_at_means(counts, labels, words, beta: Beta, prior: tuple) -> dict:
+    """log θ̂_k ∏_w φ̂_kw^N_w of a document with these words for each label, at the posterior means (Algorithm 3, eq. 3).
+
+    Those of labels without documents are under NEW, all together; where clusters differ each has its label.
+    """
+    betas = np.broadcast_to(beta, counts.shape[1])
+    used = sorted(set(labels[labels >= 0].tolist()))
+    n_documents = int((labels >= 0).sum())
+    labelled = is_labelled(prior)
+    alphas = prior[2] if labelled else [prior[2] if prior[0] == "finite" else 0.0] * (max(used, default=-1) + 1)
+    mass = math.fsum(prior[2]) if labelled else prior[1] * prior[2] if prior[0] == "finite" else prior[1]
+    logs = {}
+    for label in range(prior[1]) if labelled else used:
+        members = counts[labels == label]
+        phi = (members.sum(axis=0) + betas) / (members.sum() + math.fsum(betas))
+        log_theta = math.log(len(members) + alphas[label]) - math.log(n_documents + mass)
+        logs[label] = log_theta + math.fsum(n * math.log(p) for n, p in zip(words, phi, strict=True))
+    empty = prior[2] * (prior[1] - len(used)) if prior[0] == "finite" and not labelled else prior[1]
+    if not labelled and empty > 0:
+        log_theta = math.log(empty) - math.log(n_documents + mass)
+        logs[NEW] = log_theta + math.fsum(n * math.log(b / math.fsum(betas)) for n, b in zip(words, betas, strict=True))
+    return logs
+
+
+def perplexity(counts, labels, beta: Beta, prior: tuple, documents=None) -> float:
+    """exp(−Σ_d log Σ_k θ̂_k ∏_w φ̂_kw^N_dw / Σ_d N_d) (eq. 3) of new documents, or of all, left out of their clusters."""
+    total, n_tokens = 0.0, 0.0
+    for index, words in enumerate(counts if documents is None else documents):
+        others = _with(labels, index, -1) if documents is None else labels
+        logs = log_weights_at_means(counts, others, words, beta, prior)
+        if words.sum() > 0:
+            total += math.log(math.fsum(math.exp(value - max(logs.values())) for value in logs.values()))
+            total += max(logs.values())
+            n_tokens += float(words.sum())
+    return math.exp(-total / n_tokens) if n_tokens > 0 else math.nan
+
+
+def distance(seen: Counter, expected: dict) -> float:
+    """The total variation distance between draws and a distribution."""
+    n_draws = sum(seen.values())
+    return 0.5 * sum(abs(seen[key] / n_draws - expected.get(key, 0.0)) for key in seen.keys() | expected.keys())
 
 
 # Mixtures fitted by EM: parameters of a cluster are what the papers call them, documents are rows of counts.

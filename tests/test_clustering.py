@@ -172,6 +172,13 @@ def test_missing_texts_are_empty_texts():
         ({"tokenizer": textmix.Tokenizer(), "stem": True}, "not both \\(stem\\)"),
         ({"beta": -1.0}, "'beta' parameter"),
         ({"language": "klingon"}, "unknown language 'klingon'"),
+        ({"inference": "guess"}, "'inference' parameter"),
+        ({"engine": "abacus"}, "'engine' parameter"),
+        ({"init": "warm"}, "'init' parameter"),
+        ({"model": "dirichlet-process", "init": "online"}, "has no setting init"),
+        ({"model": textmix.DirichletProcessMixture(), "engine": "serial"}, "give it to the model itself"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"client": "tcp://nowhere:1"}, "client is a Dask cluster"),
     ],
 )
 def test_a_wrong_setting_is_refused_before_texts_are_read(settings, message):
@@ -181,6 +188,24 @@ def test_a_wrong_setting_is_refused_before_texts_are_read(settings, message):
 
     with pytest.raises(ValueError, match=message):
         textmix.cluster(unread(), **settings)
+
+
+def test_settings_of_the_samplers_are_passed_on():
+    settings = {"inference": "parallel", "init": "online", "engine": "serial", "n_jobs": 1}
+    model = textmix.cluster(TEXTS, **settings).estimator
+    assert settings.items() <= model.get_params().items()
+    assert model.inference_ == "parallel"
+    assert model.client is None
+
+
+@pytest.mark.parametrize("name", ["dirichlet-multinomial", "dirichlet-process"])
+def test_named_models_choose_how_to_sample_by_themselves(name, monkeypatch):
+    assert TextClusterer(name).fit(TEXTS).model_.inference_ == "gibbs"
+    monkeypatch.setattr("textmix.estimators.gibbs_mixture.PARALLEL_FROM", 50)
+    assert TextClusterer(name).fit(TEXTS).model_.inference_ == "parallel"
+    assert TextClusterer(name, inference="gibbs").fit(TEXTS).model_.inference_ == "gibbs"
+    model = textmix.DirichletMultinomialMixture(10)
+    assert TextClusterer(model).fit(TEXTS).model_.inference_ == "gibbs"
 
 
 def test_an_unknown_setting_is_refused():

@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus, Tokenizer
+from textmix.engines.threads import count_threads
 from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.estimators.counts import canonical, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
@@ -418,6 +419,9 @@ max_document_frequency
         if isinstance(model, GibbsMixture):
             model._validate_params()
             model._make_prior(1)
+            count_threads(model.n_jobs)
+            if model.client is not None and model.engine != "dask":
+                raise ValueError(f"client is a Dask cluster; engine is {model.engine!r}, so leave one of them out")
 
     def make_tokenizer(self) -> Tokenizer:
         """The tokenizer of these settings."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +26,23 @@ from sklearn.base import clone
 from textmix.clustering import LargeClustering, TextClusterer, check_words
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partitions import partition_rows
-from textmix.corpus.readers import DocumentReader, ReadReport
+from textmix.corpus.readers import Batch, DocumentReader, ReadReport
 from textmix.corpus.tokens import Tokenizer
 from textmix.engines.engine import make_engine
 from textmix.engines.threads import count_threads
+from textmix.estimators import DirichletMultinomialMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.inference.checkpoint import FileCheckpoint
+from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
+from textmix.kernels import jit
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, write_run
 from textmix.results.large_run import LargeRun
 from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.run import describe_input
 from textmix.results.score_files import ScoreFiles, Scorers, score_partition
-from textmix.results.work_folder import WorkFolder
+from textmix.results.work_folder import OtherRunError, WorkFolder
 
 SMALLEST_MEMORY = 512_000_000
 
@@ -106,6 +112,11 @@ def cluster_large(
         raise ValueError(
             f'"{plan.work}" is left from a run that was not finished; go on with --resume, or start anew with --force'
         )
+    if plan.memory is not None and not _is_compiled():
+        # Compilers take memory, and do not give all of it back.
+        subprocess.run(
+            [sys.executable, "-c", f"from {__name__} import compile_kernels; compile_kernels()"], check=False
+        )
     given = {name: value for name, value in columns.items() if value is not None}
     with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
         source = _describe_source(reader, columns, clusterer.make_tokenizer())
@@ -119,7 +130,7 @@ def cluster_large(
         try:
             return _Run(reader, columns, source, clusterer, plan, work, Progress(progress)).finish()
         except BaseException as error:
-            if not work.has_corpus or not can_go_on:
+            if not (work.has_corpus or work.has_checkpoint) or not can_go_on:
                 work.remove()
                 raise
             hint = f'what was done is kept in "{plan.work}": go on with the same command and --resume'
@@ -127,7 +138,7 @@ def cluster_large(
                 hint = "start anew with the files as they are now: --force"
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(hint) from error
-            if isinstance(error, _MISHAPS):
+            if isinstance(error, _MISHAPS) and not isinstance(error, OtherRunError):
                 raise UnfinishedError(f"{error}; {hint}") from error
             raise
 
@@ -136,6 +147,21 @@ def estimate_memory(corpus: DiskCorpus, n_clusters: int) -> int:
     """The bytes that a run with so many clusters takes for this corpus."""
     n_pairs = SHARE_OF_PAIRS * float(np.minimum(corpus.document_frequencies, n_clusters).sum(dtype=np.float64))
     return ITSELF + A_WORD * corpus.n_words + A_DOCUMENT * corpus.n_documents + int(A_PAIR * n_pairs)
+
+
+def compile_kernels() -> None:
+    """Cluster a few texts, so that whoever comes next finds all kernels compiled."""
+    with TemporaryDirectory() as folder:
+        corpus = DiskCorpus.build(Path(folder) / "corpus", [Batch(["red apple", "fast car"] * 20)], Tokenizer())
+        for init in ("online", "random"):
+            model = DirichletMultinomialMixture(5, init=init, progress=False).fit_disk(corpus)
+        score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
+
+
+def _is_compiled() -> bool:
+    """Whether the last kernel that a run needs is in the cache, or there is no cache."""
+    folder = jit._CACHE_FOLDER
+    return folder is None or any(Path(folder).rglob("conditionals.settle_ties-*.nbi"))
 
 
 @dataclass
@@ -157,7 +183,7 @@ class _Run:
         n_with_words = corpus.n_documents - corpus.n_empty_documents
         check_words(corpus.n_documents, n_with_words)
         model: GibbsMixture = self.clusterer.make_model(n_with_words)
-        n_clusters = int(model._make_parallel_prior(n_with_words).max_clusters)
+        n_clusters = int(model._make_finite_prior(n_with_words).max_clusters)
         n_jobs = 1 if model.engine == "serial" else model.n_jobs
         model.n_jobs = _threads_within(self.plan.memory, corpus, n_clusters, n_jobs)
         with _timed(seconds, "sampling"):
@@ -208,7 +234,7 @@ class _Run:
             **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
         }
         self.work.keep_settings(settings)
-        checkpoint = FileCheckpoint(self.work.path, {"source": self.source, "settings": settings})
+        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings})
         with warnings.catch_warnings():
             # Samplers answer Ctrl-C with a warning and what they have reached. Here it is in the checkpoint.
             warnings.filterwarnings("error", message=r"\w+ interrupted in sweep")
@@ -256,6 +282,16 @@ class _Run:
         corpus = run.without_documents()
         clustering = LargeClustering(model, corpus, examples, seconds=seconds, folder=self.plan.out, info=manifest)
         return Outcome(clustering, self.reader.report, scores)
+
+
+class _Checkpoint(FileCheckpoint):
+    """One that says of a state that is damaged that it cannot be gone on with."""
+
+    def load(self) -> Saved | None:
+        try:
+            return super().load()
+        except ValueError as error:
+            raise OtherRunError(str(error)) from error
 
 
 _STAGES = {"reading": "reading", "writing": "sorting"}
@@ -325,9 +361,13 @@ def _describe_files(names: Sequence[str]) -> list[list[Any]]:
 
 def _state(path: Path) -> list[Any]:
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file())
-        states = repr([(str(file), *_state(file)) for file in files])
-        return [len(files), hashlib.sha256(states.encode(errors="surrogateescape")).hexdigest()]
+        digest = hashlib.sha256()
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            for name in sorted(names):
+                if name.lower().endswith(".txt"):  # all that is read of a folder
+                    digest.update(repr((folder, name, _state(Path(folder, name)))).encode(errors="surrogateescape"))
+        return [digest.hexdigest()]
     if not path.is_file():
         return []
     found = path.stat()

@@ -8,25 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from textmix.cli import main
 from textmix.cli.console import one_line, plural
 from textmix.inference.collapsed_gibbs import GibbsState
 
 TEXTS = ["refund money", "money refund bank", "refund bank money", "login password", "password login reset"] * 4
-
-
-@pytest.fixture
-def program(capsys, monkeypatch):
-    """Run the program with arguments: exit code, standard output, standard error."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["textmix", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main.run()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture
@@ -50,7 +35,8 @@ def test_version_and_help(program):
     code, shown, _ = program("--help")
     assert code == 0
     assert all(name in shown for name in ("cluster", "assign", "evaluate", "tickets.csv --out run"))
-    assert "--outlier-size" in program("cluster", "--help")[1]
+    shown = program("cluster", "--help")[1]
+    assert all(name in shown for name in ("--outlier-size", "Large collections", "--memory", "--resume", "--scheduler"))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +49,9 @@ def test_version_and_help(program):
         (["cluster", "TABLE", "--clusters", "0"], "Invalid value for '--clusters'"),
         (["cluster", "TABLE", "--min-df", "many"], "'many' is neither a number of texts"),
         (["cluster", "TABLE", "--beta", "-1"], "'beta' parameter"),
+        (["cluster", "TABLE", "--inference", "guess"], "Invalid value for '--inference'"),
+        (["cluster", "TABLE", "--init", "warm"], "Invalid value for '--init'"),
+        (["cluster", "TABLE", "--jobs", "0"], "n_jobs must not be 0"),
         (["cluster", "TABLE", "--model", "dirichlet-process", "--clusters", "3"], "has no setting n_clusters"),
         (["cluster", "TABLE", "--language", "klingon"], "unknown language"),
         (["cluster", "TABLE", "--stop-words", "nowhere.txt"], 'cannot read "nowhere.txt"'),
@@ -110,6 +99,16 @@ def test_options_reach_the_run(program, table, tmp_path):
     assert (tokenizer["min_document_frequency"], tokenizer["max_document_frequency"]) == (2, 0.9)
     assert info["input"]["n_rows"] == 20
     assert info["input"]["columns"]["text"] == "text"
+
+
+def test_options_of_the_samplers_reach_the_run(program, table, tmp_path):
+    options = ["--inference", "parallel", "--init", "online", "--engine", "serial", "--jobs", 1]
+    code, _, error = program("cluster", table, *options, "--out", tmp_path / "run")
+    assert code == 0, error
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    expected = {"inference": "parallel", "init": "online", "engine": "serial", "n_jobs": 1}
+    assert expected.items() <= info["settings"]["parameters"].items()
+    assert info["result"]["inference"] == "parallel"
 
 
 def test_the_dirichlet_process_takes_an_alpha_by_the_number_of_texts(program, table, tmp_path):

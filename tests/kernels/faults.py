@@ -22,6 +22,11 @@ EM_TESTS = "tests/inference/test_em.py"
 VARIATIONAL_TESTS = "tests/inference/test_variational.py"
 BLOCKED_TESTS = "tests/inference/test_blocked_gibbs.py"
 LEARNED_TESTS = "tests/inference/test_learned_prior.py"
+ONLINE_TESTS = "tests/inference/test_online_start.py"
+METROPOLIS_TESTS = "tests/inference/test_metropolis.py"
+PARALLEL_TESTS = "tests/inference/test_parallel.py"
+ASYMMETRIC_TESTS = "tests/inference/test_asymmetric_priors.py"
+PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
 
 
 class Fault(NamedTuple):
@@ -44,14 +49,14 @@ FAULTS = [
     Fault(
         "a document alone leaves no empty cluster behind",
         "kernels/weights.py",
-        "n_active(clusters) + (1 if alone else 0)",
-        "n_active(clusters)",
+        "        fresh += pseudo_count(prior, own)\n",
+        "        fresh += 0.0\n",
     ),
     Fault(
         "the own cluster keeps the document in its size",
         "kernels/weights.py",
-        "base_weight(model, prior, clusters.sizes[own] - 1,",
-        "base_weight(model, prior, clusters.sizes[own],",
+        "weight = occupied_weight(prior, own, clusters.sizes[own] - 1)",
+        "weight = occupied_weight(prior, own, clusters.sizes[own])",
     ),
     Fault(
         "the own cluster keeps the document in its length",
@@ -62,8 +67,8 @@ FAULTS = [
     Fault(
         "a repeated word counts as two different ones",
         "kernels/weights.py",
-        "product *= (count + model.beta + j) / (model.beta + j)",
-        "product *= (count + model.beta) / model.beta",
+        "product *= (count + beta + j * model.step) / (beta + j * model.step)",
+        "product *= (count + beta) / beta",
     ),
     Fault(
         "clusters without a shared word are forgotten",
@@ -86,20 +91,20 @@ FAULTS = [
     Fault(
         "the length enters without V β",
         "kernels/weights.py",
-        "weight *= (model.vocabulary_beta + i) / (start + i)\n        reached",
-        "weight *= (model.beta + i) / (start + i)\n        reached",
+        "weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)\n        reached",
+        "weight *= (model.betas[0] + i * model.step) / (start + i * model.step)\n        reached",
     ),
     Fault(
         "log space: the own cluster keeps the document",
         "kernels/weights.py",
-        "size, total = size - 1, total - length",
-        "size, total = size - 1, total",
+        "            size, total = size - 1, total - length\n",
+        "            size, total = size - 1, total\n",
     ),
     Fault(
         "log space: the prior's pseudo-count is left out",
         "kernels/weights.py",
-        "math.log(size + prior.pseudo_count)",
-        "math.log(size)",
+        "        weight = occupied_weight(prior, slot, size)\n        if weight > 0.0:\n",
+        "        weight = 1.0 * size\n        if weight > 0.0:\n",
     ),
     Fault(
         "a draw takes the next cluster",
@@ -128,8 +133,8 @@ FAULTS = [
     Fault(
         "the Dirichlet process forgets α in the joint",
         "kernels/statistics.py",
-        "total + n_clusters * math.log(prior.concentration)",
-        "total + math.log(prior.concentration)",
+        "total += n_clusters * math.log(prior.concentration)",
+        "total += math.log(prior.concentration)",
     ),
     Fault(
         "Stirling's series without its correction",
@@ -394,6 +399,239 @@ FAULTS = [
         "some_outside, some_outside_then = min(n_words - n_chosen, 1.0), min(n_words - n_chosen - sign, 1.0)",
         "some_outside, some_outside_then = 1.0, 1.0",
         BLOCKED_TESTS,
+    ),
+    Fault(
+        "an empty cluster that differs from others has no weight",
+        "kernels/weights.py",
+        "return size + pseudo_count(prior, slot) if size > 0 or prior.labelled else 0.0",
+        "return size + pseudo_count(prior, slot) if size > 0 else 0.0",
+    ),
+    Fault(
+        "all clusters have the first one's pseudo-count",
+        "kernels/weights.py",
+        "return prior.pseudo_counts[min(slot, prior.pseudo_counts.size - 1)]",
+        "return prior.pseudo_counts[0]",
+    ),
+    Fault(
+        "all words have the first one's β",
+        "kernels/weights.py",
+        "return model.betas[min(word, model.betas.size - 1)]",
+        "return model.betas[0]",
+    ),
+    Fault(
+        "the β of words come in the order of columns",
+        "inference/layout.py",
+        "return np.append(beta[words], np.delete(beta, words))",
+        "return beta",
+    ),
+    Fault(
+        "the joint has one pseudo-count for all clusters",
+        "kernels/statistics.py",
+        "log_rising(prior.pseudo_counts[min(slot, prior.pseudo_counts.size - 1)], size)",
+        "log_rising(prior.pseudo_counts[0], size)",
+    ),
+    Fault(
+        "a finished partition forgets the clusters that are empty",
+        "priors/finite_dirichlet.py",
+        "concentration=float(empty.sum())",
+        "concentration=0.0",
+        ASYMMETRIC_TESTS,
+    ),
+    Fault(
+        "online: a document is counted twice",
+        "kernels/gibbs.py",
+        "        add_document(documents, clusters, document, slot)\n",
+        "        add_document(documents, clusters, document, slot)\n        clusters.sizes[slot] += 1\n",
+        ONLINE_TESTS,
+    ),
+    Fault(
+        "online: documents may stay in the cluster that they come in",
+        "priors/finite_dirichlet.py",
+        "np.append(prior.pseudo_counts, 0.0), max_clusters=prior.max_clusters + 1",
+        "np.append(prior.pseudo_counts, 1.0), max_clusters=prior.max_clusters + 1",
+        ONLINE_TESTS,
+    ),
+    Fault(
+        "online: the cluster that a document comes in has no weight for others",
+        "kernels/gibbs.py",
+        "        refresh_bases(clusters, model, prior, table, slot)\n        weighed",
+        "        weighed",
+        ONLINE_TESTS,
+    ),
+    Fault(
+        "online: documents come in the order of the file",
+        "inference/collapsed_gibbs.py",
+        "order = rng.permutation(self.labels.size).astype(np.int64)",
+        "order = np.arange(self.labels.size)",
+        ONLINE_TESTS,
+    ),
+    Fault(
+        "Metropolis: the acceptance ratio is upside down",
+        "kernels/metropolis.py",
+        "log_p - log_p_own + log_q_own - log_q, 0.0",
+        "log_p_own - log_p + log_q - log_q_own, 0.0",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "Metropolis: q of the candidate is left out",
+        "kernels/metropolis.py",
+        "log_p - log_p_own + log_q_own - log_q, 0.0",
+        "log_p - log_p_own + log_q_own, 0.0",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "Metropolis: q of the own cluster is left out",
+        "kernels/metropolis.py",
+        "log_p - log_p_own + log_q_own - log_q, 0.0",
+        "log_p - log_p_own - log_q, 0.0",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "Metropolis: q of the cluster left is kept",
+        "kernels/metropolis.py",
+        "                proposals.log_q_own[document] = log_q",
+        "                proposals.log_q_own[document] = log_q_own if True else log_q",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "Metropolis: a document alone goes by its slot",
+        "kernels/metropolis.py",
+        "return np.int64(NEW) if clusters.sizes[own] == 1 and not prior.labelled else own",
+        "return own",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "one cluster's weight: the document's words are not taken out",
+        "kernels/weights.py",
+        "        if slot == own:\n            present -= count\n",
+        "        if slot == own:\n            present -= 0\n",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "alias table: the large item gives too much",
+        "kernels/metropolis.py",
+        "shares[large] -= 1.0 - shares[small]",
+        "shares[large] -= shares[small]",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "alias table: an item's place is its own",
+        "kernels/metropolis.py",
+        "return item if scaled - item < alias.shares[item] else np.int64(alias.others[item])",
+        "return item",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "candidates without a shared word have the log q of all such clusters",
+        "kernels/metropolis.py",
+        "        return slot, math.log(weight)\n",
+        "        return slot, math.log(rest)\n",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "candidates: draws of the held label are counted on",
+        "kernels/metropolis.py",
+        "        n_kept += 1\n        gap = 0\n",
+        "        n_kept += 1\n",
+        METROPOLIS_TESTS,
+    ),
+    Fault(
+        "parallel: what leaves a cluster is added to it",
+        "kernels/parallel.py",
+        "documents.words[entry], before[document], -documents.counts[entry]",
+        "documents.words[entry], before[document], documents.counts[entry]",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: who leaves a cluster is added to it",
+        "inference/parallel.py",
+        "((before[moved], -1), (after[moved], 1))",
+        "((before[moved], 1), (after[moved], 1))",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: merged labels are not in order",
+        "kernels/parallel.py",
+        "            if n_touched > n_old:\n",
+        "            if False:\n",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: logarithms forget β",
+        "kernels/parallel.py",
+        "log_pairs[pair] = unit * math.log1p(counts[pair] * scale)",
+        "log_pairs[pair] = unit * math.log1p(counts[pair] * unit)",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: fractional counts enter in units",
+        "kernels/parallel.py",
+        "log_rows[word, slot] = unit * math.log1p(count * scale)",
+        "log_rows[word, slot] = math.log1p(count * scale)",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: long documents are not left out of their cluster",
+        "kernels/parallel.py",
+        "        if own >= 0 and taken_out:\n",
+        "        if False:\n",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: a document alone leaves no empty cluster behind",
+        "kernels/parallel.py",
+        "fresh = new_weight(clusters, prior, own if taken_out else np.int64(-1))",
+        "fresh = new_weight(clusters, prior, np.int64(-1))",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: powers rise as collapsed products do",
+        "models/dirichlet_multinomial.py",
+        "step=0.0 if at_mean else 1.0",
+        "step=1.0",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: any empty cluster is opened, whatever its pseudo-count",
+        "inference/parallel.py",
+        "bounds = np.cumsum(pseudo_counts[working.empty])",
+        "bounds = np.cumsum(np.full(working.empty.size, pseudo_counts[working.empty].mean()))",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "uncollapsed: the weights of clusters are not drawn",
+        "inference/parallel.py",
+        "    if task.form == UNCOLLAPSED:\n",
+        "    if False:\n",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "a resumed run repeats random numbers",
+        "inference/parallel_fit.py",
+        "state.sample(n_done + index, tick)",
+        "state.sample(index, tick)",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "perplexity: empty clusters have no share",
+        "inference/perplexity.py",
+        "math.log(n_others + prior.mass)",
+        "math.log(n_others)",
+        PERPLEXITY_TESTS,
+    ),
+    Fault(
+        "perplexity: training documents are not left out",
+        "inference/perplexity.py",
+        "            True,\n            SCORE,\n",
+        "            False,\n            SCORE,\n",
+        PERPLEXITY_TESTS,
+    ),
+    Fault(
+        "perplexity: the length of a fractional document is in units",
+        "inference/perplexity.py",
+        "lengths=-model.unit * np.log1p(",
+        "lengths=-np.log1p(",
+        PERPLEXITY_TESTS,
     ),
 ]
 

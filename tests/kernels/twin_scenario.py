@@ -9,9 +9,14 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+
+if TYPE_CHECKING:
+    from kernels.ladder import Corpus
+    from textmix.inference.collapsed_gibbs import GibbsState
 
 
 def outcomes() -> dict[str, dict[str, list]]:
@@ -23,7 +28,7 @@ def outcomes() -> dict[str, dict[str, list]]:
     from textmix.kernels.counts import classify_counts, hash_rows
 
     found: dict[str, dict[str, list]] = {}
-    for name in ("short", "fractional", "large β"):
+    for name in ("short", "fractional", "large β", "words differ"):
         corpus = CORPORA[name]
         counts = scipy.sparse.csr_array(corpus.counts)
         found[name] = {
@@ -62,7 +67,58 @@ def outcomes() -> dict[str, dict[str, list]]:
                     settle_ties(block.probabilities, labels, sizes, count_twins(counts, state.prepared.unit))
                     result["numbers"] += np.nan_to_num(block.probabilities).ravel().tolist()
                     found[f"{name}, {prior_name}, {sampler}, {arithmetic}"] = result
+                start_online(build_state(corpus, np.full(len(labels), -1), prior, sampler, "plain"), result)
+                propose(build_state(corpus, random_labels(corpus, prior, 1), prior, sampler, "plain"), result)
+            if prior[0] == "finite":
+                found[f"{name}, {prior_name}, in parallel"] = sweep_in_parallel(corpus, prior)
     return found
+
+
+def start_online(state: GibbsState, result: dict[str, list]) -> None:
+    """Documents that come one by one."""
+    state.place_all(np.random.default_rng(5), lambda _: None)
+    result["labels"].append(state.labels.tolist())
+    result["exact"].append([value.hex() for value in state.table.bases.ravel().tolist()])
+
+
+def propose(state: GibbsState, result: dict[str, list]) -> None:
+    """Metropolis-Hastings sweeps, the last one frozen, and what they propose from."""
+    from textmix.inference.metropolis import MetropolisSweeps
+
+    sweeps, rng = MetropolisSweeps(state, 3, 2), np.random.default_rng(6)
+    for sweep in range(5):
+        result["labels"].append([*sweeps.sample(sweep, rng, lambda _: None, frozen=sweep == 4), *state.labels.tolist()])
+    used = state.labels >= 0
+    for values in (sweeps.proposals.options, sweeps.proposals.gaps, sweeps.proposals.held, sweeps.proposals.n_kept):
+        result["labels"].append(values[used].tolist())
+    for values in (sweeps.proposals.log_q, sweeps.proposals.log_q_own, sweeps.proposals.log_q_new):
+        result["numbers"] += np.nan_to_num(values[used]).ravel().tolist()
+
+
+def sweep_in_parallel(corpus: Corpus, prior: tuple) -> dict[str, list]:
+    """Sweeps of every form, one after the other, a greedy one at the end; statistics follow."""
+    from kernels.ladder import kernel_prior, random_labels
+    from textmix.engines.serial import SerialEngine
+    from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
+    from textmix.inference.parallel_state import ParallelState
+    from textmix.inference.partitioned import deal_out_counts
+
+    result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
+    counts = scipy.sparse.csr_array(corpus.counts)
+    whole = bool((corpus.counts == np.floor(corpus.counts)).all())
+    source = deal_out_counts(counts, corpus.beta, whole, keep_lone_words=True)
+    labels = np.where(corpus.counts.any(axis=1), random_labels(corpus, prior, 2), -1).astype(np.int32)
+    for form, leave_out in ((MEANS, True), (MEANS, False), (SAMPLED, False), (UNCOLLAPSED, False)):
+        state = ParallelState(
+            source, SerialEngine(), [labels], corpus.beta, kernel_prior(prior, len(labels)), 9, form, leave_out
+        )
+        for sweep in range(2):
+            outcome = state.sample(sweep, lambda _: None)
+            result["labels"].append([outcome.n_moved, *state.labels[0].tolist()])
+            result["numbers"] += [outcome.perplexity, state.log_joint()]
+        result["labels"].append([state.improve(0, lambda _: None), *state.labels[0].tolist()])
+        result["exact"].append([values.tolist() for values in state.statistics])
+    return result
 
 
 if __name__ == "__main__":

@@ -75,6 +75,18 @@ def test_a_dirichlet_process_comes_back_equal(tmp_path, polish):
     assert_same(clustering, textmix.load(tmp_path / "run"))
 
 
+def test_how_it_was_sampled_is_kept_but_not_the_cluster_of_machines(tmp_path):
+    clustering = textmix.cluster(make_texts(), inference="parallel", n_jobs=1)
+    clustering.estimator.set_params(engine="dask", client="tcp://gone:1")
+    clustering.save(tmp_path / "run")
+    assert "tcp://gone:1" not in (tmp_path / "run" / "model" / "model.json").read_text()
+    loaded = textmix.load(tmp_path / "run")
+    assert (loaded.estimator.engine, loaded.estimator.client, loaded.estimator.n_jobs) == ("dask", None, 1)
+    assert loaded.estimator.inference_ == "parallel"
+    assert loaded.info["result"]["inference"] == "parallel"
+    assert_same(clustering, loaded)
+
+
 def test_a_random_generator_as_seed_does_not_hinder_saving(tmp_path):
     clustering = textmix.cluster(make_texts(), np.random.default_rng(3))
     clustering.save(tmp_path / "run")

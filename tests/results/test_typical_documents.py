@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from textmix.results.clusters import describe_clusters, summarise
-from textmix.results.typical import rank_typical
+from textmix.results.typical import Examples, Typicality
 
 COUNTS = scipy.sparse.csr_array(
     np.array(
@@ -24,36 +24,73 @@ LABELS = np.array([0, 0, 0, 1, 1, -1])
 WORD_COUNTS = scipy.sparse.csr_array(np.array([[4, 1, 0, 0, 2], [0, 0, 3, 1, 2]]))
 
 
-def slow_ranking(cluster: int, beta: float) -> list[int]:
-    """The definition, word by word."""
-    counts, words = COUNTS.toarray(), WORD_COUNTS.toarray()
+def slow_cosine(document: int, beta: float) -> float:
+    """The definition, word by word, but for the length of the cluster's words."""
+    counts, words, cluster = COUNTS.toarray(), WORD_COUNTS.toarray(), LABELS[document]
     here = (words[cluster] + beta) / (words[cluster].sum() + 5 * beta)
     rest = words.sum(axis=0) - words[cluster]
     elsewhere = (rest + beta) / (rest.sum() + 5 * beta)
     telling = np.maximum(here * np.log(here / elsewhere), 0) * (words[cluster] > 0)
-    members = [document for document, label in enumerate(LABELS) if label == cluster]
-    cosines = {document: telling @ counts[document] / np.linalg.norm(counts[document]) for document in members}
-    return sorted(cosines, key=lambda document: (-cosines[document], document))
+    return float(telling @ counts[document] / np.linalg.norm(counts[document]))
 
 
-def test_documents_are_ranked_as_defined():
+def test_documents_are_scored_as_defined():
     for beta in (0.02, 0.1, 1.0):
-        ranked = rank_typical(COUNTS, LABELS, WORD_COUNTS, beta)
-        assert [documents.tolist() for documents in ranked] == [slow_ranking(0, beta), slow_ranking(1, beta)]
+        scores = Typicality(WORD_COUNTS, beta).score(COUNTS, LABELS)
+        np.testing.assert_allclose(scores, [*(slow_cosine(d, beta) for d in range(5)), 0.0], rtol=1e-6)
 
 
 def test_a_document_of_common_words_is_the_least_typical():
-    ranked = rank_typical(COUNTS, LABELS, WORD_COUNTS, 0.1)
-    assert ranked[0].tolist()[-1] == 0
-    assert ranked[1].tolist() == [3, 4]
+    scores = Typicality(WORD_COUNTS, 0.1).score(COUNTS, LABELS)
+    assert scores[:3].argmin() == 0
+    assert scores[3] > scores[4]
+
+
+def test_some_documents_are_scored_as_all_are():
+    typicality = Typicality(WORD_COUNTS, 0.1)
+    odd = typicality.score(COUNTS[[1, 3, 5]], LABELS[[1, 3, 5]])
+    np.testing.assert_array_equal(odd, typicality.score(COUNTS, LABELS)[[1, 3, 5]])
 
 
 def test_a_word_that_is_rarer_here_than_elsewhere_counts_as_nothing():
     # Both hold the cluster's word and one that others hold: the second word much more often than the third.
     counts = np.array([[1, 1, 0], [1, 0, 1], [0, 9, 5], [0, 9, 5]])
     word_counts = scipy.sparse.csr_array(np.array([[2, 1, 1], [0, 18, 10]]))
-    ranked = rank_typical(scipy.sparse.csr_array(counts), np.array([0, 0, 1, 1]), word_counts, 0.1)
-    assert ranked[0].tolist() == [0, 1]
+    scores = Typicality(word_counts, 0.1).score(scipy.sparse.csr_array(counts), np.array([0, 0, 1, 1]))
+    assert scores[0] == scores[1] > 0
+
+
+def test_a_word_that_the_cluster_is_not_known_by_counts_as_nothing():
+    background_left_out = scipy.sparse.csr_array(np.array([[4, 1, 0, 0, 0], [0, 0, 3, 1, 0]]))
+    scores = Typicality(background_left_out, 0.1).score(COUNTS, LABELS)
+    assert 0 < scores[0] < scores[1]
+    nothing = scipy.sparse.csr_array(np.zeros((2, 5)))
+    assert Typicality(nothing, 0.1).score(COUNTS, LABELS).tolist() == [0.0] * 6
+
+
+def slow_examples(texts: list[str], groups: list[int], scores: list[float], group: int, n: int) -> list[int]:
+    """Sort, then take the first of each text."""
+    members = [i for i in range(len(texts)) if groups[i] == group and not np.isnan(scores[i])]
+    ranked = sorted(members, key=lambda i: (-scores[i], i))
+    first = {texts[i]: i for i in reversed(ranked)}
+    return [first[text] for text in dict.fromkeys(texts[i] for i in ranked)][:n]
+
+
+def test_examples_are_the_best_of_each_group_however_they_pass_by():
+    rng = np.random.default_rng(4)
+    texts = [f"text {number}" for number in rng.integers(300, size=1000)]
+    groups = np.array([int(text.split()[1]) % 4 - 1 for text in texts])
+    scores = np.array([float(int(text.split()[1]) // 8) for text in texts])
+    scores[groups == 2] = np.nan
+    expected = [slow_examples(texts, groups.tolist(), scores.tolist(), group, 3) for group in range(3)]
+    for size in (1, 7, 1000):
+        examples = Examples(3, 3)
+        for first in range(0, 1000, size):
+            block = slice(first, first + size)
+            examples.add(first, texts[block], groups[block], scores[block])
+        assert [[example.document for example in found] for found in examples.lists()] == expected
+    assert [len(found) for found in expected] == [3, 3, 0]
+    assert all(texts[document] == text for found in examples.lists() for document, text in found)
 
 
 def test_examples_are_distinct_texts():

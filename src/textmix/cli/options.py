@@ -152,7 +152,7 @@ Inference = Annotated[
     typer.Option(
         "--inference",
         metavar="NAME",
-        help="gibbs, exact; metropolis; parallel, on all cores [auto: parallel if there are many texts].",
+        help=r"gibbs: exact; metropolis; parallel: on all cores \[auto: parallel from a million counts on].",
         rich_help_panel=MODEL,
     ),
 ]
@@ -161,7 +161,7 @@ Init = Annotated[
     typer.Option(
         "--init",
         metavar="NAME",
-        help="Start from random clusters, or online: from clusters opened as texts come [random].",
+        help=r"Start from random clusters, or online: clusters are opened as texts come \[random].",
         rich_help_panel=MODEL,
     ),
 ]
@@ -225,7 +225,7 @@ Engine = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="Where the parallel sampler runs: serial, threads, or dask, on several processes [threads].",
+        help=r"Where the parallel sampler runs: serial, threads, or dask, on other processes \[threads].",
         rich_help_panel=PLACE,
     ),
 ]
@@ -263,7 +263,9 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FOLDER", help="Write tables and the model here.", rich_help_panel=OUTPUT),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier run.", rich_help_panel=OUTPUT)]
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite an earlier run, or start one anew.", rich_help_panel=OUTPUT)
+]
 Top = Annotated[
     int,
     typer.Option("--top", metavar="N", min=0, help="Show the N largest clusters.", rich_help_panel=OUTPUT),

@@ -40,8 +40,8 @@ class DirichletProcessMixture(GibbsMixture):
     n_start_clusters : int, default=1
         Number of random clusters to start from (K_0 of Algorithm 1).
     max_clusters : int or None, default=None
-        Parallel: the number of clusters K of the finite mixture that stands for the process, α/K being the pseudo-count
-        of each (DMAFP, 3.2); None: 2,000, or the number of documents if that is smaller.
+        Metropolis, parallel: the number of clusters K of the finite mixture that stands for the process, α/K being the
+        pseudo-count of each (DMAFP, 3.2); None: 2,000, or the number of documents if that is smaller.
     inference, n_sweeps, tol, sampler, polish, outlier_size, refresh_every, n_steps, switch, word_probabilities, \
 leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         As for DirichletMultinomialMixture, and so are the fitted attributes.
@@ -110,7 +110,7 @@ leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
     def _make_prior(self, n_documents: int) -> Prior:
         return dirichlet_process(self._concentration(n_documents), n_documents)
 
-    def _make_parallel_prior(self, n_documents: int) -> Prior:
+    def _make_finite_prior(self, n_documents: int) -> Prior:
         n_clusters = self.max_clusters or max(min(DEFAULT_MAX_CLUSTERS, n_documents), 1)
         return finite_dirichlet(n_clusters, self._concentration(n_documents) / n_clusters)
 

@@ -91,8 +91,8 @@ class GibbsMixture(DocumentMixture):
     def _make_prior(self, n_documents: int) -> Prior:
         """The prior for so many documents with words."""
 
-    def _make_parallel_prior(self, n_documents: int) -> Prior:
-        """The same, with a fixed number of clusters, for the parallel sampler."""
+    def _make_finite_prior(self, n_documents: int) -> Prior:
+        """The same with a fixed number of clusters, for samplers that need one."""
         return self._make_prior(n_documents)
 
     @abstractmethod
@@ -180,8 +180,8 @@ class GibbsMixture(DocumentMixture):
         return self
 
     def _check_prior(self, n_documents: int) -> Prior:
-        parallel = self.inference_ == "parallel"
-        prior = self._make_parallel_prior(n_documents) if parallel else self._make_prior(n_documents)
+        gibbs = self.inference_ == "gibbs"
+        prior = self._make_prior(n_documents) if gibbs else self._make_finite_prior(n_documents)
         check_magnitude(prior.mass, "alpha in all")
         return prior
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -35,10 +36,10 @@ class FileCheckpoint:
                 notes = json.loads(str(arrays["notes"]))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"{self._path} is damaged ({error}); start anew, without --resume") from error
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{self._path} is damaged ({error}); start anew: --force instead of --resume") from error
         if notes.pop("identity") != self._identity:
-            raise ValueError(f"{self._path} is of a run with other settings or texts; start anew, without --resume")
+            raise ValueError(f"{self._path} is of a run with other settings or texts; start anew: --force")
         parts = [labels[first:last].copy() for first, last in pairwise(bounds)]
         return Saved(labels=parts, **notes)
 

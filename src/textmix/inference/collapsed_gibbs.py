@@ -77,9 +77,9 @@ class GibbsState:
         for first in range(0, order.size, BLOCK):
             last = min(first + BLOCK, order.size)
             uniforms = rng.random(last - first)
-            position = first
+            position, wanting = first, first >= 2 * laid_out
             while position < last:
-                if position >= 2 * laid_out or position > first:
+                if wanting:
                     self.lay_out(grow=2, spare=1)  # a document comes in a cluster of its own, if only for a moment
                     laid_out = position
                 position = place(
@@ -94,6 +94,7 @@ class GibbsState:
                     last,
                     uniforms,
                 )
+                wanting = True  # it stopped for want of a slot
             tick(last - first)
         self.prior = prior
         self.lay_out()

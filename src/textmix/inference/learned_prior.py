@@ -40,7 +40,7 @@ class LearnedPrior:
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """Draw anew; returns the values by name."""
         state, drawn = self.state, {}
-        prior, beta, log_lone_words = state.prior, state.model.beta, state.prepared.log_lone_words
+        prior, model, log_lone_words = state.prior, state.model, state.prepared.log_lone_words
         if self.alpha_prior is not None:
             if prior.concentration > 0.0:
                 alpha = draw_concentration(
@@ -54,15 +54,10 @@ class LearnedPrior:
                 prior = prior._replace(pseudo_counts=np.array([alpha]))
             drawn["alpha"] = alpha
         if self.beta_prior is not None:
-            beta = drawn["beta"] = self._profile().draw(beta, self.beta_prior, rng)
+            beta = drawn["beta"] = self._profile().draw(model.beta, self.beta_prior, rng)
             values, frequencies = self._lone
             log_lone_words = float(frequencies @ (gammaln(beta + values) - gammaln(beta)))
-        unit, max_word_total = state.model.unit, state.prepared.max_word_total
-        model = (
-            state.model
-            if beta == state.model.beta
-            else dirichlet_multinomial(beta, self._n_words, unit, max_word_total)
-        )
+            model = dirichlet_multinomial(beta, self._n_words, model.unit, state.prepared.max_word_total)
         state.change_parameters(model, prior, log_lone_words)
         return drawn
 

@@ -32,20 +32,27 @@ class MetropolisSettings:
 class MetropolisSweeps:
     """Proposals for the documents of a state that is otherwise sampled by Gibbs sweeps.
 
-    A document keeps at most 32 candidates, and on average no more than it has words, so that they take at most twice
-    the memory of the counts. Whatever else changes a label must be followed by `discard`.
+    Until `finish` every cluster of the finite prior has a slot of its own, empty or not, so that it keeps its name:
+    the same distribution over partitions. A document keeps at most 32 candidates, and on average no more than it has
+    words, so that they take at most twice the memory of the counts. Whatever else changes a label must be followed by
+    `discard`.
     """
 
     def __init__(self, state: GibbsState, period: int, n_steps: int = 1) -> None:
+        if state.prior.concentration > 0.0:
+            raise ValueError("Metropolis-Hastings sweeps need a prior with a fixed number of clusters")
         self.state = state
         self.period = period
         self.n_steps = n_steps
+        self._prior = state.prior
+        state.prior = state.prior._replace(labelled=True)
+        state.lay_out()
         documents = state.prepared.documents
         n_words = documents.words.size // max(state.n_documents, 1)
         n_kept = min(MAX_CANDIDATES, max(FEWEST_CANDIDATES, n_words), period * n_steps)
-        n = documents.lengths.size
+        n, n_items = documents.lengths.size, state.scratch.weights.size + 1
         self.proposals = Proposals(
-            options=np.zeros((n, n_kept), np.int32),
+            slots=np.zeros((n, n_kept), np.int32),
             log_q=np.zeros((n, n_kept)),
             gaps=np.zeros((n, n_kept + 1), np.int32),
             n_kept=np.zeros(n, np.int32),
@@ -53,8 +60,10 @@ class MetropolisSweeps:
             held=np.zeros(n, np.int32),
             log_q_held=np.zeros(n),
             log_q_own=np.zeros(n),
-            log_q_new=np.zeros(n),
             counters=np.zeros(3, np.int64),
+        )
+        self.alias = Alias(
+            np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int32), np.empty(n_items, np.int32)
         )
 
     def discard(self) -> None:
@@ -63,47 +72,38 @@ class MetropolisSweeps:
         self.proposals.n_kept[:] = 0
         self.proposals.next_kept[:] = 0
 
+    def finish(self) -> None:
+        """Leave the state as Gibbs sweeps have it."""
+        self.state.prior = self._prior
+        self.state.lay_out()
+
     def sample(self, sweep: int, rng: np.random.Generator, tick: Tick, *, frozen: bool = False) -> tuple[int, int]:
         """Propose to every document; return how many changed their cluster and how many were refreshed.
 
         frozen: no document is refreshed, and one whose candidates are used up stays.
         """
-        state, documents = self.state, self.state.prepared.documents
+        state = self.state
         key = rng.integers(2**63, dtype=np.uint64)
-        period = 0 if frozen else self.period
         self.proposals.counters[:] = 0
-        n_moved, before = 0, state.labels.copy()
-        for first in range(0, state.labels.size, BLOCK):
-            last = min(first + BLOCK, state.labels.size)
-            uniforms = rng.random((last - first) * self.n_steps)
-            position = first
-            while position < last:
-                position = metropolis_sweep(
-                    documents,
-                    state.clusters,
-                    state.model,
-                    state.prior,
-                    state.table,
-                    state.scratch,
-                    self.proposals,
-                    self._alias(),
-                    position,
-                    last,
-                    self.n_steps,
-                    sweep % self.period,
-                    period,
-                    key,
-                    uniforms,
-                )
-                if position < last:
-                    n_moved += int(np.count_nonzero(before != state.labels))
-                    state.lay_out(grow=2)  # slots get other numbers
-                    self.discard()
-                    before = state.labels.copy()
+        before = state.labels.copy()
+        for first in range(0, before.size, BLOCK):
+            last = min(first + BLOCK, before.size)
+            metropolis_sweep(
+                state.prepared.documents,
+                state.clusters,
+                state.model,
+                state.prior,
+                state.table,
+                state.scratch,
+                self.proposals,
+                self.alias,
+                first,
+                last,
+                self.n_steps,
+                sweep % self.period,
+                0 if frozen else self.period,
+                key,
+                rng.random((last - first) * self.n_steps),
+            )
             tick(last - first)
-        n_moved += int(np.count_nonzero(before != state.labels))
-        return n_moved, int(self.proposals.counters[N_REFRESHED])
-
-    def _alias(self) -> Alias:
-        n_items = self.state.scratch.weights.size + 2
-        return Alias(np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int32), np.empty(n_items, np.int32))
+        return int(np.count_nonzero(before != state.labels)), int(self.proposals.counters[N_REFRESHED])

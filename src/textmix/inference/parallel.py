@@ -27,6 +27,7 @@ from textmix.kernels.parallel import DRAW, list_changes, merge_changes, spread_r
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
+ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
 FEWEST_MERGED = 1 << 20  # changes worth a pass over the statistics
 ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
 WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
@@ -289,12 +290,18 @@ def _drawn(task: Task) -> Working:
     sizes, totals, starts, labels, counts = task.statistics
     model, n_labels, n_words = task.model, sizes.size, starts.size - 1
     rng = generator(task.seed, task.sweep, WORD_PROBABILITIES)
+    betas = model.betas[np.minimum(np.arange(n_words), model.betas.size - 1)]
     shapes = np.empty((n_words, n_labels))
-    shapes[:] = model.betas[np.minimum(np.arange(n_words), model.betas.size - 1), np.newaxis]
+    shapes[:] = betas[:, np.newaxis]
     shapes[np.repeat(np.arange(n_words), np.diff(starts)), labels] += counts * model.unit
     log_rows = log_gammas(shapes, rng)
     highest = log_rows.max(axis=0, initial=-np.inf)
-    log_rows -= highest + np.log(np.exp(log_rows - highest).sum(axis=0))
+    sums = np.exp(log_rows - highest).sum(axis=0)
+    absent = model.vocabulary_beta - float(betas.sum())
+    if absent > ABSENT_SHARE * model.vocabulary_beta and n_words > 0:  # words of no document have their share too
+        sums += np.exp(log_gammas(np.full(n_labels, absent), rng) - highest)
+    if n_words > 0:
+        log_rows -= highest + np.log(sums)
     pseudo_counts = np.broadcast_to(task.prior.pseudo_counts, n_labels)
     log_weights = np.log(sizes + pseudo_counts)
     if task.form == UNCOLLAPSED:

@@ -217,7 +217,8 @@ def start_from_sample(
     rng = generator(seed, START)
     labels = np.full(has_words.size, -1, np.int32)
     if isinstance(start, int):
-        labels[has_words] = rng.integers(start, size=np.count_nonzero(has_words), dtype=np.int32)
+        n_start = min(start, prior.max_clusters)
+        labels[has_words] = rng.integers(n_start, size=np.count_nonzero(has_words), dtype=np.int32)
     betas = betas_of_words(beta, source.words)
     model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total)
     state = GibbsState(prepared, labels, model, prior)

@@ -107,6 +107,7 @@ def fit_partition(
         name="sampling",
         columns=_trace_columns(settings),
     )
+    sampler.finish()
     converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
     interrupted = outcome.interrupted
     if settings.polish and not interrupted:
@@ -166,6 +167,11 @@ class Sampler:
         drawn = self._learned.draw(rng) if self._learned is not None else {}
         record = {"n_clusters": state.n_clusters, "n_moved": n_moved, **drawn, "log_joint": state.log_joint()}
         return record if self._settings.metropolis is None else {**record, "n_refreshed": n_refreshed}
+
+    def finish(self) -> None:
+        """Leave the state as polishing and results take it."""
+        if self._metropolis is not None:
+            self._metropolis.finish()
 
     def _switch(self, index: int, n_moved: int) -> None:
         wanted = self._settings.metropolis

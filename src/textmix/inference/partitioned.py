@@ -100,7 +100,7 @@ def deal_out_disk(corpus: DiskCorpus, beta: float | NDArray[np.float64], tick: T
         unit=1.0,
         count_type=np.dtype(count_type),
         max_word_total=int(totals[:n_kept].max(initial=0)),
-        length_frequencies=np.trim_zeros(length_frequencies, "b"),
+        length_frequencies=length_frequencies[: np.flatnonzero(length_frequencies).max(initial=0) + 1],
         log_lone_words=log_lone_words,
         log_betas=float((totals * np.log(beta)).sum()),
     )

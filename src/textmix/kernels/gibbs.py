@@ -120,6 +120,9 @@ def place(documents, clusters, model, prior, table, scratch, order, first, last,
         refresh_bases(clusters, model, prior, table, slot)
         weighed = weigh(documents, clusters, model, prior, table, scratch, document)
         option = draw(clusters, table, scratch, weighed, slot, uniforms[uniforms.size - last + index])
+        if option == slot:  # rounding: its own slot has no weight
+            weighed = weigh(documents, clusters, model, prior, table, scratch, document)
+            option = most_probable(clusters, table, scratch, weighed, slot, False)
         go_to(documents, clusters, model, prior, table, document, option)
     return last
 

@@ -6,7 +6,7 @@ document has then (most of them, near convergence) are counted instead of kept. 
 probability min(1, p(c) q(own) / (p(own) q(c))), p being the conditional of today: the document's words are looked up
 in two clusters, and in none when it proposes where it is.
 
-Clusters go by their slots, and a cluster that only this document is in goes by the name NEW, as its conditional has it.
+Every cluster has a slot of its own, empty or not (`Prior.labelled`), so that it keeps its name, and with it its q.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import math
 import numpy as np
 
 from .counts import scramble
-from .gibbs import NEW, go_to
+from .gibbs import go_to
 from .jit import inline, kernel
 from .state import N_ACCEPTED, N_PROPOSED, N_REFRESHED, N_SLOTS
-from .statistics import has_room
-from .weights import log_weight_in, new_weight, weigh
+from .weights import log_weight_in, weigh
 
 NONE_LEFT = -2  # in place of a candidate
 
@@ -74,21 +73,14 @@ def draw_alias(alias, n, uniform):
 
 
 @inline
-def option_of(clusters, prior, document):
-    """What a document's label is among its options: its slot, or NEW if it is alone there."""
-    own = np.int64(clusters.labels[document])
-    return np.int64(NEW) if clusters.sizes[own] == 1 and not prior.labelled else own
-
-
-@inline
 def untouched_at(clusters, table, scratch, row, n_touched, target):
     """The cluster without a shared word that a target falls on, and its weight."""
     for index in range(n_touched):
         scratch.gains[scratch.touched[index]] = 0.0
-    slot, weight = np.int64(NEW), 1.0
+    slot, weight = np.int64(-1), 1.0
     for other in range(clusters.counters[N_SLOTS]):
         base = table.bases[row, other] * scratch.gains[other]
-        if base > 0.0 and (slot == NEW or target >= 0.0):
+        if base > 0.0 and (slot < 0 or target >= 0.0):
             slot, weight = np.int64(other), base
             target -= base
     for index in range(n_touched):
@@ -97,13 +89,11 @@ def untouched_at(clusters, table, scratch, row, n_touched, target):
 
 
 @inline
-def draw_option(clusters, table, scratch, alias, weighed, key, number):
-    """An option of the document whose weights are in scratch and the log of its weight: the number-th draw of a key."""
-    sparse, row, n_weights, _, rest, fresh = weighed
-    item = draw_alias(alias, n_weights + 2, uniform_at(key, 2 * number))
+def draw_slot(clusters, table, scratch, alias, weighed, key, number):
+    """A slot for the document whose weights are in scratch and the log of its weight: the number-th draw of a key."""
+    sparse, row, n_weights, _, rest, _ = weighed
+    item = draw_alias(alias, n_weights + 1, uniform_at(key, 2 * number))
     if item == n_weights:
-        return np.int64(NEW), math.log(fresh)
-    if item == n_weights + 1:
         slot, weight = untouched_at(clusters, table, scratch, row, n_weights, uniform_at(key, 2 * number + 1) * rest)
         return slot, math.log(weight)
     slot = np.int64(scratch.touched[item]) if sparse else np.int64(item)
@@ -114,27 +104,26 @@ def draw_option(clusters, table, scratch, alias, weighed, key, number):
 def refresh(documents, clusters, model, prior, table, scratch, proposals, alias, document, n_draws, key):
     """Draw a document's label from its conditional, and from the same candidates for n_draws proposals."""
     weighed = weigh(documents, clusters, model, prior, table, scratch, document)
-    _, _, n_weights, total, rest, fresh = weighed
-    # Two items more: a new cluster, and all clusters that share no word with the document.
+    _, _, n_weights, total, rest, _ = weighed
+    # One item more: all clusters that share no word with the document.
     for index in range(n_weights):
         alias.weights[index] = scratch.weights[index]
-    alias.weights[n_weights] = fresh
-    alias.weights[n_weights + 1] = rest
-    build_alias(n_weights + 2, alias)
-    log_total = math.log(total + rest + fresh)
+    alias.weights[n_weights] = rest
+    build_alias(n_weights + 1, alias)
+    log_total = math.log(total + rest)
     own_key = scramble(key ^ np.uint64(document))
-    held, log_weight = draw_option(clusters, table, scratch, alias, weighed, own_key, 0)
+    held, log_weight = draw_slot(clusters, table, scratch, alias, weighed, own_key, 0)
     log_q_held = log_weight - log_total
     n_kept, gap = 0, 0
     for number in range(1, n_draws + 1):
-        option, log_weight = draw_option(clusters, table, scratch, alias, weighed, own_key, number)
-        if option == held:
+        slot, log_weight = draw_slot(clusters, table, scratch, alias, weighed, own_key, number)
+        if slot == held:
             gap += 1
             continue
-        if n_kept == proposals.options.shape[1]:
+        if n_kept == proposals.slots.shape[1]:
             break
         proposals.gaps[document, n_kept] = gap
-        proposals.options[document, n_kept] = option
+        proposals.slots[document, n_kept] = slot
         proposals.log_q[document, n_kept] = log_weight - log_total
         n_kept += 1
         gap = 0
@@ -143,8 +132,7 @@ def refresh(documents, clusters, model, prior, table, scratch, proposals, alias,
     proposals.next_kept[document] = 0
     proposals.held[document] = held
     proposals.log_q_held[document] = log_q_held
-    proposals.log_q_own[document] = log_q_held if held != NEW else -np.inf
-    proposals.log_q_new[document] = math.log(fresh) - log_total if fresh > 0.0 else -np.inf
+    proposals.log_q_own[document] = log_q_held
     go_to(documents, clusters, model, prior, table, document, held)
 
 
@@ -158,16 +146,7 @@ def next_candidate(proposals, document):
     if index == proposals.n_kept[document]:
         return np.int64(NONE_LEFT), 0.0
     proposals.next_kept[document] = index + 1
-    return np.int64(proposals.options[document, index]), proposals.log_q[document, index]
-
-
-@inline
-def log_weight_of(documents, clusters, model, prior, document, option):
-    """log of what an option weighs for a document today."""
-    if option != NEW:
-        return log_weight_in(documents, clusters, model, prior, document, option)
-    fresh = new_weight(clusters, prior, np.int64(clusters.labels[document]))
-    return math.log(fresh) if fresh > 0.0 else -np.inf
+    return np.int64(proposals.slots[document, index]), proposals.log_q[document, index]
 
 
 @kernel(allocates=False)
@@ -188,7 +167,7 @@ def metropolis_sweep(
     key,
     uniforms,
 ):
-    """Propose n_steps labels to each of the documents first … last − 1; return where it stopped for want of a slot.
+    """Propose n_steps labels to each of the documents first … last − 1.
 
     Documents whose number leaves `turn` when divided by `period`, and those without candidates, are refreshed instead;
     with period 0 none is, and a document without candidates keeps its label. `uniforms` has n_steps numbers a document,
@@ -197,33 +176,28 @@ def metropolis_sweep(
     for document in range(first, last):
         if documents.lengths[document] == 0:
             continue
-        if not has_room(clusters) and clusters.sizes.size < prior.max_clusters:
-            return document
         stale = period > 0 and document % period == turn
         place = uniforms.size - (last - document) * n_steps
         for step in range(n_steps):
             if stale:
                 break
-            candidate, log_q = next_candidate(proposals, document)
-            option = option_of(clusters, prior, document)
-            log_q_own = proposals.log_q_new[document] if option == NEW else proposals.log_q_own[document]
-            if candidate == NONE_LEFT or log_q_own == -np.inf:
-                # A document that others have joined in its new cluster would never propose to go back there.
+            slot, log_q = next_candidate(proposals, document)
+            if slot == NONE_LEFT:
                 stale = period > 0
                 break
-            # Its own cluster by its slot, if nobody else is left in it, is an option that it no longer has.
-            if candidate == option or candidate == clusters.labels[document]:
+            own = np.int64(clusters.labels[document])
+            if slot == own:
                 continue
             proposals.counters[N_PROPOSED] += 1
-            log_p = log_weight_of(documents, clusters, model, prior, document, candidate)
-            log_p_own = log_weight_of(documents, clusters, model, prior, document, option)
+            log_p = log_weight_in(documents, clusters, model, prior, document, slot)
+            log_p_own = log_weight_in(documents, clusters, model, prior, document, own)
+            log_q_own = proposals.log_q_own[document]
             if uniforms[place + step] < math.exp(min(log_p - log_p_own + log_q_own - log_q, 0.0)):
-                proposals.log_q_own[document] = log_q if candidate != NEW else -np.inf
-                go_to(documents, clusters, model, prior, table, document, candidate)
+                proposals.log_q_own[document] = log_q
+                go_to(documents, clusters, model, prior, table, document, slot)
                 proposals.counters[N_ACCEPTED] += 1
         if stale:
             refresh(
                 documents, clusters, model, prior, table, scratch, proposals, alias, document, period * n_steps, key
             )
             proposals.counters[N_REFRESHED] += 1
-    return last

@@ -112,17 +112,16 @@ class Scratch(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """Candidates of each document, drawn from its conditional when it was refreshed. NEW is −1, as everywhere."""
+    """Candidates of each document, drawn from its conditional when it was refreshed."""
 
-    options: NDArray[np.int32]  # a row a document
+    slots: NDArray[np.int32]  # a row a document
     log_q: NDArray[np.float64]  # of each of these
-    gaps: NDArray[np.int32]  # how often the held option is proposed before each candidate, and after the last
+    gaps: NDArray[np.int32]  # how often the held label is proposed before each candidate, and after the last
     n_kept: NDArray[np.int32]
     next_kept: NDArray[np.int32]
-    held: NDArray[np.int32]  # the option that the document had after its refresh
+    held: NDArray[np.int32]  # the label that the document had after its refresh
     log_q_held: NDArray[np.float64]
-    log_q_own: NDArray[np.float64]  # of the slot it is in now; −inf where that was not among its options
-    log_q_new: NDArray[np.float64]
+    log_q_own: NDArray[np.float64]  # of the label that it has now
     counters: NDArray[np.int64]
 
 

@@ -70,6 +70,7 @@ class FittedMixture:
     labels: NDArray[np.int32]
     cluster_sizes: NDArray[np.int64]
     cluster_word_counts: scipy.sparse.csr_array
+    alpha: float | NDArray[np.float64]
     beta: float | NDArray[np.float64]
     prior: Prior
     unit: float
@@ -90,6 +91,7 @@ class FittedMixture:
             labels=estimator.labels_,
             cluster_sizes=estimator.cluster_sizes_,
             cluster_word_counts=estimator.cluster_word_counts_,
+            alpha=_as_numbers(estimator.alpha_),
             beta=estimator._beta,
             prior=estimator._prior,
             unit=float(estimator._unit),
@@ -115,7 +117,7 @@ class FittedMixture:
         estimator.n_features_in_ = int(self.cluster_word_counts.shape[1])
         estimator.inference_ = self.inference
         estimator._prior, estimator._beta = self.prior, self.beta
-        estimator.alpha_, estimator.beta_ = self.prior.alpha, self.beta
+        estimator.alpha_, estimator.beta_ = self.alpha, self.beta
         estimator._polished = self.polished
         estimator._unit = self.unit
         estimator._twins = self.twins
@@ -143,7 +145,8 @@ class FittedMixture:
         settings = {
             "estimator": self.estimator,
             "parameters": self.parameters,
-            "beta": self.beta if isinstance(self.beta, float) else self.beta.tolist(),
+            "alpha": _as_json(self.alpha),
+            "beta": _as_json(self.beta),
             "prior": {**self.prior._asdict(), "pseudo_counts": self.prior.pseudo_counts.tolist()},
             "unit": self.unit,
             "polished": self.polished,
@@ -169,7 +172,8 @@ class FittedMixture:
                 labels=arrays["labels"],
                 cluster_sizes=sizes,
                 cluster_word_counts=scipy.sparse.csr_array(tuple(parts), shape=shape),
-                beta=settings["beta"] if isinstance(settings["beta"], float) else np.array(settings["beta"]),
+                alpha=_as_numbers(settings["alpha"]),
+                beta=_as_numbers(settings["beta"]),
                 prior=Prior(**{**settings["prior"], "pseudo_counts": np.array(settings["prior"]["pseudo_counts"])}),
                 unit=settings["unit"],
                 polished=settings["polished"],
@@ -182,6 +186,14 @@ class FittedMixture:
             )
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error
+
+
+def _as_json(value: float | NDArray[np.float64]) -> float | list[float]:
+    return value if isinstance(value, float) else value.tolist()
+
+
+def _as_numbers(value: Any) -> float | NDArray[np.float64]:
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
 
 
 def plain_parameters(estimator: Any) -> dict[str, Any]:

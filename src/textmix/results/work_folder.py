@@ -32,6 +32,10 @@ _TEMPORARY = re.compile(r"\.work\.json\.[0-9a-f]+\.tmp")
 _OWN_FILE = re.compile(rf"{_TEMPORARY.pattern}|{_CHECKPOINT.stem}\.(npz|tmp)|{score_files.OWN_FILE.pattern}")
 
 
+class OtherRunError(ValueError):
+    """What was left behind cannot be gone on with; the message says what to do."""
+
+
 class WorkFolder:
     """A folder in which a large run keeps what it has done; files of others in it are never touched."""
 
@@ -120,7 +124,9 @@ class WorkFolder:
         what = f"{name} is {new!r}, but {run} with {old!r}"
         if name == "files":
             what = f"the input files are others than when {run}, or have changed since"
-        raise ValueError(f"{what}; go on with the same command and files, or start anew: --force instead of --resume")
+        raise OtherRunError(
+            f"{what}; go on with the same command and files, or start anew: --force instead of --resume"
+        )
 
     def _read(self) -> dict[str, Any]:
         """What work.json says; nothing if it is not there, or somebody else's."""
