@@ -494,10 +494,10 @@ FAULTS = [
         METROPOLIS_TESTS,
     ),
     Fault(
-        "Metropolis: a document alone goes by its slot",
+        "Metropolis: log q does not follow the label",
         "kernels/metropolis.py",
-        "return np.int64(NEW) if clusters.sizes[own] == 1 and not prior.labelled else own",
-        "return own",
+        "                proposals.log_q_own[document] = log_q\n",
+        "                proposals.log_q_own[document] = log_q_own\n",
         METROPOLIS_TESTS,
     ),
     Fault(
