@@ -487,10 +487,10 @@ FAULTS = [
         METROPOLIS_TESTS,
     ),
     Fault(
-        "Metropolis: q of the cluster left is kept",
-        "kernels/metropolis.py",
-        "                proposals.log_q_own[document] = log_q",
-        "                proposals.log_q_own[document] = log_q_own if True else log_q",
+        "Metropolis: clusters without documents are no candidates",
+        "inference/metropolis.py",
+        "state.prior = state.prior._replace(labelled=True)",
+        "state.prior = state.prior._replace(max_clusters=max(state.n_clusters, 1), labelled=True)",
         METROPOLIS_TESTS,
     ),
     Fault(

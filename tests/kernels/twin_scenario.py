@@ -68,7 +68,8 @@ def outcomes() -> dict[str, dict[str, list]]:
                     result["numbers"] += np.nan_to_num(block.probabilities).ravel().tolist()
                     found[f"{name}, {prior_name}, {sampler}, {arithmetic}"] = result
                 start_online(build_state(corpus, np.full(len(labels), -1), prior, sampler, "plain"), result)
-                propose(build_state(corpus, random_labels(corpus, prior, 1), prior, sampler, "plain"), result)
+                if prior[0] == "finite":
+                    propose(build_state(corpus, random_labels(corpus, prior, 1), prior, sampler, "plain"), result)
             if prior[0] == "finite":
                 found[f"{name}, {prior_name}, in parallel"] = sweep_in_parallel(corpus, prior)
     return found
@@ -89,9 +90,9 @@ def propose(state: GibbsState, result: dict[str, list]) -> None:
     for sweep in range(5):
         result["labels"].append([*sweeps.sample(sweep, rng, lambda _: None, frozen=sweep == 4), *state.labels.tolist()])
     used = state.labels >= 0
-    for values in (sweeps.proposals.options, sweeps.proposals.gaps, sweeps.proposals.held, sweeps.proposals.n_kept):
+    for values in (sweeps.proposals.slots, sweeps.proposals.gaps, sweeps.proposals.held, sweeps.proposals.n_kept):
         result["labels"].append(values[used].tolist())
-    for values in (sweeps.proposals.log_q, sweeps.proposals.log_q_own, sweeps.proposals.log_q_new):
+    for values in (sweeps.proposals.log_q, sweeps.proposals.log_q_held, sweeps.proposals.log_q_own):
         result["numbers"] += np.nan_to_num(values[used]).ravel().tolist()
 
 
