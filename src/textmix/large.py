@@ -112,11 +112,10 @@ def cluster_large(
         raise ValueError(
             f'"{plan.work}" is left from a run that was not finished; go on with --resume, or start anew with --force'
         )
+    seconds: dict[str, float] = {}
     if plan.memory is not None and not _is_compiled():
-        # Compilers take memory, and do not give all of it back.
-        subprocess.run(
-            [sys.executable, "-c", f"from {__name__} import compile_kernels; compile_kernels()"], check=False
-        )
+        with _timed(seconds, "compiling"):
+            _compile_apart()
     given = {name: value for name, value in columns.items() if value is not None}
     with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
         source = _describe_source(reader, columns, clusterer.make_tokenizer())
@@ -128,7 +127,7 @@ def cluster_large(
             work.remove()
             work.begin(source)
         try:
-            return _Run(reader, columns, source, clusterer, plan, work, Progress(progress)).finish()
+            return _Run(reader, columns, source, clusterer, plan, work, Progress(progress), seconds).finish()
         except BaseException as error:
             if not (work.has_corpus or work.has_checkpoint) or not can_go_on:
                 work.remove()
@@ -158,6 +157,11 @@ def compile_kernels() -> None:
         score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
 
 
+def _compile_apart() -> None:
+    """Compile in another process: compilers take memory, and do not give all of it back."""
+    subprocess.run([sys.executable, "-c", f"from {__name__} import compile_kernels; compile_kernels()"], check=False)
+
+
 def _is_compiled() -> bool:
     """Whether the last kernel that a run needs is in the cache, or there is no cache."""
     folder = jit._CACHE_FOLDER
@@ -175,10 +179,10 @@ class _Run:
     plan: Plan
     work: WorkFolder
     progress: Progress
+    seconds: dict[str, float]  # what took how long
 
     def finish(self) -> Outcome:
-        seconds: dict[str, float] = {}
-        with _timed(seconds, "counting"):
+        with _timed(self.seconds, "counting"):
             corpus = self._counts()
         n_with_words = corpus.n_documents - corpus.n_empty_documents
         check_words(corpus.n_documents, n_with_words)
@@ -186,14 +190,14 @@ class _Run:
         n_clusters = int(model._make_finite_prior(n_with_words).max_clusters)
         n_jobs = 1 if model.engine == "serial" else model.n_jobs
         model.n_jobs = _threads_within(self.plan.memory, corpus, n_clusters, n_jobs)
-        with _timed(seconds, "sampling"):
+        with _timed(self.seconds, "sampling"):
             self._sample(model, corpus)
         mixture = FittedMixture.of(model)
         scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_partitions)
-        with _timed(seconds, "scoring"):
+        with _timed(self.seconds, "scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)
         run = LargeRun(mixture, corpus, model.outliers_, scores)
-        outcome = self._write(run, model, seconds)
+        outcome = self._write(run, model)
         self.work.remove()
         return outcome
 
@@ -254,33 +258,33 @@ class _Run:
                 scores.write(part, values)
                 task.advance(values.shape[1])
 
-    def _write(self, run: LargeRun, model: GibbsMixture, seconds: dict[str, float]) -> Outcome:
+    def _write(self, run: LargeRun, model: GibbsMixture) -> Outcome:
         scores: dict[str, float] | None = None
         examples = None
-        started = time.perf_counter()
 
         def write_files(folder: Path) -> dict[str, Any]:
             nonlocal scores, examples
-            with self.progress.task("writing", total=run.corpus.n_documents) as task:
+            n_documents = run.corpus.n_documents
+            with _timed(self.seconds, "writing"), self.progress.task("writing", total=n_documents) as task:
                 written = run.write_files(folder, self.reader, task.advance)
             if _describe_files(self.reader.report.files) != self.source["files"]:
                 raise ValueError("the files have changed since they were counted")
             examples = written.examples
-            seconds["writing"] = time.perf_counter() - started
             if written.known_labels is not None:
-                with _timed(seconds, "comparing"):
+                with _timed(self.seconds, "comparing"):
                     scores = agreement(written.known_labels, run.mixture.labels)
             return {
                 "input": describe_input(self.reader.report, self.columns),
                 "scores": scores,
-                "seconds": seconds,
+                "seconds": self.seconds,
             }
 
         manifest = {**run.manifest(), "run": self.work.run, "memory": self.plan.memory}
         write_run(self.plan.out, write_files, manifest, force=self.plan.force)
         assert examples is not None
-        corpus = run.without_documents()
-        clustering = LargeClustering(model, corpus, examples, seconds=seconds, folder=self.plan.out, info=manifest)
+        clustering = LargeClustering(
+            model, run.without_documents(), examples, seconds=self.seconds, folder=self.plan.out, info=manifest
+        )
         return Outcome(clustering, self.reader.report, scores)
 
 

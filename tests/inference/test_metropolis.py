@@ -263,8 +263,8 @@ def test_candidates_are_few(n_words):
 @pytest.mark.parametrize("sampler", ["sparse", "dense"])
 def test_candidates_come_from_the_conditional(prior, sampler):
     """Those of one document over many refreshes, in the order in which they are proposed, with the log q they have."""
-    corpus, document, n_draws = TINY["short"], 4, 5
-    start = np.array([0, 1, 0, 2, 2])  # documents 1 and 4 share no word
+    corpus, document, n_draws = TINY["short"], 2, 5
+    start = np.array([0, 1, 0, 3 % prior[1], 3 % prior[1]])  # documents 1 and 2 share no word
     state = build_state(corpus, start, prior, sampler, "plain")
     sweeps = MetropolisSweeps(state, n_draws)
     widen(sweeps, n_draws)

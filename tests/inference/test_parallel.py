@@ -166,8 +166,8 @@ def test_labels_are_drawn_so_also_among_empty_clusters(name, prior):
     """Labels of single sweeps from the same start, document by document: chi-square."""
     corpus = TINY[name]
     n_documents = len(corpus.counts)
-    start = np.array([0, 0, 1, 1, 2])[:n_documents]
-    start[-1] = 2  # alone
+    start = np.zeros(n_documents, int)
+    start[-1] = prior[1] - 1  # alone
     state = state_of(corpus, start, prior)
     labelled = (prior[0], prior[1], prior[2] if reference.is_labelled(prior) else (prior[2],) * prior[1])
     seen = [Counter() for _ in start]
