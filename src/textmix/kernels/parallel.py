@@ -113,7 +113,7 @@ def list_changes(documents, before, after):
     for document in range(before.size):
         if before[document] != after[document]:
             n_words = documents.starts[document + 1] - documents.starts[document]
-            n_changes += n_words * ((before[document] >= 0) + (after[document] >= 0))
+            n_changes += n_words * (np.int64(before[document] >= 0) + np.int64(after[document] >= 0))
     words = np.empty(n_changes, np.uint32)
     labels = np.empty(n_changes, np.int32)
     counts = np.empty(n_changes, documents.counts.dtype)
