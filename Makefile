@@ -21,7 +21,7 @@ faults: $(VENV)/installed-dev
 	$(BIN)/python tests/kernels/faults.py
 
 bench: $(VENV)/installed-bench
-	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million; do ../$(BIN)/python $$script.py || exit 1; done
+	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million larger_than_memory; do ../$(BIN)/python $$script.py || exit 1; done
 
 # Versions for development, written anew from what pyproject.toml allows.
 lock:

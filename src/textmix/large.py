@@ -7,6 +7,7 @@ the results are written while the texts are read once more. A run that broke off
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -23,8 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from textmix import __version__
 from textmix.clustering import LargeClustering, TextClusterer, check_words
 from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.partition_files import DamagedError
 from textmix.corpus.partitions import partition_rows
 from textmix.corpus.readers import Batch, DocumentReader, ReadReport
 from textmix.corpus.tokens import Tokenizer
@@ -37,7 +40,7 @@ from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
 from textmix.kernels import jit
 from textmix.metrics import agreement
-from textmix.results.folder import check_destination, write_run
+from textmix.results.folder import check_destination, read_manifest, write_run
 from textmix.results.large_run import LargeRun
 from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.run import describe_input
@@ -49,14 +52,16 @@ SMALLEST_MEMORY = 512_000_000
 # The memory that a run takes, measured, in bytes.
 ITSELF = 300_000_000  # Python with its packages, compiled code, buffers of readers, the documents being worked on
 A_WORD = 100  # the word itself, its place in the vocabulary, its frequency
-A_DOCUMENT = 12  # its label, in the state, in the order of the files and in what is saved
+A_DOCUMENT = 24  # its label, in the state, in the order of the files and in what is saved; its scores, mapped
+A_LABEL = 70  # of a document, that clusters are compared with
 A_PAIR = 60  # a word that stands in a cluster: its statistics as they are, as they are merged, and as kernels take them
 SHARE_OF_PAIRS = 0.5  # of the pairs that there could be: as many for a word as it has documents, or there are clusters
 A_THREAD = 32_000_000  # probabilities of the documents being scored, and
 A_THREADS_ENTRY = 100  # for each count of a partition: documents, and what has changed in the statistics
 
 _BATCH_SIZE = 4096  # texts read at a time
-_WITHOUT_EFFECT = ("engine", "n_jobs", "progress")  # on the result
+_WITHOUT_EFFECT = ("engine", "client", "n_jobs", "progress")  # on the result
+_COMPILED = "large-runs"  # a file in the folder of compiled kernels: all that large runs need are there
 _MISHAPS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -98,27 +103,52 @@ def cluster_large(
     """
     clusterer = _for_counts_on_disk(clusterer)
     _check_plan(plan)
+    if clusterer.engine == "dask":  # what is wrong with it is better said now than after the texts are counted
+        engine = make_engine("dask", clusterer.n_jobs, clusterer.client)
+        if clusterer.client is not None:
+            with engine:
+                pass
     work = WorkFolder(plan.work)
+    work.hold()
+    try:
+        return _begin_or_go_on(files, columns, clusterer, plan, work, progress, tell)
+    finally:
+        work.release()
+
+
+def _begin_or_go_on(
+    files: Sequence[str],
+    columns: Mapping[str, str | None],
+    clusterer: TextClusterer,
+    plan: Plan,
+    work: WorkFolder,
+    progress: bool | None,
+    tell: Callable[[str], None],
+) -> Outcome | None:
     has_run = work.has_run()
-    if has_run and plan.resume and work.has_finished(plan.out):
-        work.remove()
-        tell(f'the run in "{plan.out}" was finished already')
-        return None
-    check_destination(plan.out, force=plan.force)
     can_go_on = all(_is_there_to_stay(name) for name in files)
     if plan.resume and not can_go_on:
         raise ValueError("standard input and pipes cannot be read again: --resume needs files")
-    if has_run and not plan.resume and not plan.force:
-        raise ValueError(
-            f'"{plan.work}" is left from a run that was not finished; go on with --resume, or start anew with --force'
-        )
-    seconds: dict[str, float] = {}
-    if plan.memory is not None and not _is_compiled():
-        with _timed(seconds, "compiling"):
-            _compile_apart()
     given = {name: value for name, value in columns.items() if value is not None}
     with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
         source = _describe_source(reader, columns, clusterer.make_tokenizer())
+        made_of = _digest(source, clusterer)
+        identity = {"run": work.run} if has_run else {"made_of": made_of}
+        if plan.resume and _holds_run(plan.out, identity):
+            if has_run:
+                work.remove()
+            tell(f'the run in "{plan.out}" was finished already')
+            return None
+        check_destination(plan.out, force=plan.force)
+        if has_run and not plan.resume and not plan.force:
+            raise ValueError(
+                f'"{plan.work}" is left from a run that was not finished; '
+                "go on with --resume, or start anew with --force"
+            )
+        seconds: dict[str, float] = {}
+        if plan.memory is not None and not _is_compiled():
+            with _timed(seconds, "compiling"):
+                _compile_apart()
         if has_run and plan.resume:
             work.go_on(source)
         else:
@@ -127,12 +157,15 @@ def cluster_large(
             work.remove()
             work.begin(source)
         try:
-            return _Run(reader, columns, source, clusterer, plan, work, Progress(progress), seconds).finish()
+            shown = Progress(progress)
+            return _Run(reader, columns, source, made_of, clusterer, plan, work, shown, seconds, tell).finish()
         except BaseException as error:
+            if isinstance(error, DamagedError):
+                work.forget_corpus()
             if not (work.has_corpus or work.has_checkpoint) or not can_go_on:
                 work.remove()
                 raise
-            hint = f'what was done is kept in "{plan.work}": go on with the same command and --resume'
+            hint = f'what was done is kept in "{plan.work}": go on with --resume'
             if _describe_files(reader.report.files) != source["files"]:
                 hint = "start anew with the files as they are now: --force"
             if isinstance(error, KeyboardInterrupt):
@@ -142,10 +175,11 @@ def cluster_large(
             raise
 
 
-def estimate_memory(corpus: DiskCorpus, n_clusters: int) -> int:
-    """The bytes that a run with so many clusters takes for this corpus."""
+def estimate_memory(corpus: DiskCorpus, n_clusters: int, *, compared: bool = False) -> int:
+    """The bytes that a run with so many clusters takes for this corpus; compared: with labels of the documents."""
     n_pairs = SHARE_OF_PAIRS * float(np.minimum(corpus.document_frequencies, n_clusters).sum(dtype=np.float64))
-    return ITSELF + A_WORD * corpus.n_words + A_DOCUMENT * corpus.n_documents + int(A_PAIR * n_pairs)
+    a_document = A_DOCUMENT + A_LABEL * compared
+    return ITSELF + A_WORD * corpus.n_words + a_document * corpus.n_documents + int(A_PAIR * n_pairs)
 
 
 def compile_kernels() -> None:
@@ -155,6 +189,8 @@ def compile_kernels() -> None:
         for init in ("online", "random"):
             model = DirichletMultinomialMixture(5, init=init, progress=False).fit_disk(corpus)
         score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
+    if jit._CACHE_FOLDER is not None:
+        Path(jit._CACHE_FOLDER, _COMPILED).touch()
 
 
 def _compile_apart() -> None:
@@ -163,9 +199,8 @@ def _compile_apart() -> None:
 
 
 def _is_compiled() -> bool:
-    """Whether the last kernel that a run needs is in the cache, or there is no cache."""
-    folder = jit._CACHE_FOLDER
-    return folder is None or any(Path(folder).rglob("conditionals.settle_ties-*.nbi"))
+    """Whether all kernels that a run needs are in the cache, or there is no cache."""
+    return jit._CACHE_FOLDER is None or Path(jit._CACHE_FOLDER, _COMPILED).exists()
 
 
 @dataclass
@@ -175,11 +210,13 @@ class _Run:
     reader: DocumentReader
     columns: Mapping[str, str | None]
     source: dict[str, Any]
+    made_of: str
     clusterer: TextClusterer
     plan: Plan
     work: WorkFolder
     progress: Progress
     seconds: dict[str, float]  # what took how long
+    tell: Callable[[str], None]
 
     def finish(self) -> Outcome:
         with _timed(self.seconds, "counting"):
@@ -189,7 +226,11 @@ class _Run:
         model: GibbsMixture = self.clusterer.make_model(n_with_words)
         n_clusters = int(model._make_finite_prior(n_with_words).max_clusters)
         n_jobs = 1 if model.engine == "serial" else model.n_jobs
-        model.n_jobs = _threads_within(self.plan.memory, corpus, n_clusters, n_jobs)
+        if self.plan.memory is not None:
+            needed = estimate_memory(corpus, n_clusters, compared=self.columns.get("label") is not None)
+            self._check_memory(needed, self.plan.memory, corpus, n_clusters)
+            n_jobs = _threads_within(self.plan.memory - needed, corpus, n_jobs)
+        model.n_jobs = n_jobs
         with _timed(self.seconds, "sampling"):
             self._sample(model, corpus)
         mixture = FittedMixture.of(model)
@@ -200,6 +241,21 @@ class _Run:
         outcome = self._write(run, model)
         self.work.remove()
         return outcome
+
+    def _check_memory(self, needed: int, memory: int, corpus: DiskCorpus, n_clusters: int) -> None:
+        """Raise ValueError if vocabulary and statistics would not fit in memory; say so if they might not."""
+        if needed <= memory:
+            return
+        problem = (
+            f"{corpus.n_documents:,} texts with {corpus.n_words:,} distinct words and up to {n_clusters:,} clusters "
+            f"need some {needed / 1e6:,.0f} MB, but --memory is {memory / 1e6:,.0f} MB"
+        )
+        if self.clusterer.init != "online":
+            raise ValueError(
+                f"{problem}; more --memory helps, fewer --clusters, --init online, which opens few, or leaving out "
+                "rare words, which are then counted anew: --min-df 5 --force"
+            )
+        self.tell(f"{problem}; an online start opens fewer clusters as a rule, so the run goes on")
 
     def _counts(self) -> DiskCorpus:
         """The counts: those that are there already, or made anew."""
@@ -279,7 +335,8 @@ class _Run:
                 "seconds": self.seconds,
             }
 
-        manifest = {**run.manifest(), "run": self.work.run, "memory": self.plan.memory}
+        identity = {"run": self.work.run, "made_of": self.made_of}
+        manifest = {**run.manifest(), **identity, "memory": self.plan.memory}
         write_run(self.plan.out, write_files, manifest, force=self.plan.force)
         assert examples is not None
         clustering = LargeClustering(
@@ -328,20 +385,10 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError(f'--work "{plan.work}" and --out "{plan.out}" must be two folders, none inside the other')
 
 
-def _threads_within(memory: int | None, corpus: DiskCorpus, n_clusters: int, n_jobs: int | None) -> int:
-    """How many threads may run; ValueError if the statistics of the clusters alone would not fit in memory."""
-    n_threads = count_threads(n_jobs)
-    if memory is None:
-        return n_threads
-    needed = estimate_memory(corpus, n_clusters)
-    if needed > memory:
-        raise ValueError(
-            f"{corpus.n_documents:,} texts with {corpus.n_words:,} distinct words and up to {n_clusters:,} clusters "
-            f"need some {needed / 1e6:,.0f} MB, but --memory is {memory / 1e6:,.0f} MB; "
-            "more --memory helps, fewer --clusters, or leaving out rare words: --min-df 5"
-        )
+def _threads_within(memory: int, corpus: DiskCorpus, n_jobs: int | None) -> int:
+    """How many threads may run in so many bytes: one at least."""
     a_thread = A_THREAD + A_THREADS_ENTRY * int(corpus.files.n_entries.max(initial=0))
-    return max(min(n_threads, (memory - needed) // a_thread), 1)
+    return max(min(count_threads(n_jobs), memory // a_thread), 1)
 
 
 def _is_there_to_stay(name: str) -> bool:
@@ -355,7 +402,26 @@ def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], 
     settings = {
         name: list(value) if isinstance(value, tuple) else value for name, value in tokenizer.settings().items()
     }
-    return {"files": _describe_files(reader.report.files), "columns": dict(columns), "tokenizer": settings}
+    return {
+        "textmix": __version__,
+        "files": _describe_files(reader.report.files),
+        "columns": dict(columns),
+        "tokenizer": settings,
+    }
+
+
+def _digest(source: Mapping[str, Any], clusterer: TextClusterer) -> str:
+    """A number for the texts and all settings that have an effect on the result."""
+    settings = {name: value for name, value in clusterer.get_params().items() if name not in _WITHOUT_EFFECT}
+    return hashlib.sha256(json.dumps([source, settings], sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def _holds_run(out: Path, identity: Mapping[str, str]) -> bool:
+    """Whether the results of that run are there."""
+    try:
+        return identity.items() <= read_manifest(out).items()
+    except ValueError:
+        return False
 
 
 def _describe_files(names: Sequence[str]) -> list[list[Any]]:

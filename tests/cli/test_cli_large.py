@@ -255,6 +255,7 @@ def test_the_estimate_counts_words_documents_and_pairs():
     pairs = (4 + 2 + 1) / 2
     expected = large.ITSELF + 3 * large.A_WORD + 10 * large.A_DOCUMENT + pairs * large.A_PAIR
     assert large.estimate_memory(Counts(), 4) == expected
+    assert large.estimate_memory(Counts(), 4, compared=True) == expected + 10 * large.A_LABEL
 
 
 def test_kernels_are_compiled_in_another_process(monkeypatch):
@@ -268,17 +269,66 @@ def test_kernels_are_compiled_in_another_process(monkeypatch):
 
 def test_memory_limits_threads():
     class Counts:
-        n_words, n_documents = 0, 0
-        document_frequencies = np.zeros(0, np.int64)
-
         class files:  # noqa: N801
             n_entries = np.array([1_000_000])
 
-    def threads_within(memory: int | None) -> int:
-        return large._threads_within(memory, Counts(), 4, 64)
+    found = [large._threads_within(memory * 10**6, Counts(), 64) for memory in (0, 200, 700, 100_000)]
+    assert found == [1, 1, 5, 64]
 
-    assert threads_within(None) == 64
-    assert [threads_within(memory * 10**6) for memory in (512, 1000, 100_000)] == [1, 5, 64]
+
+def test_an_online_start_that_may_need_more_memory_goes_on_and_says_so(large_run_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "A_WORD", 1_000_000)
+    code, _, error = large_run_of("--init", "online")
+    assert code == 0
+    assert "--memory is 512 MB; an online start opens fewer clusters as a rule" in error
+    assert len(read_rows(tmp_path / "run")) == N_TEXTS
+
+
+def test_a_second_run_is_kept_out_of_a_work_folder(large_run_of, tmp_path, monkeypatch):
+    found = []
+
+    def begin_another(*_):
+        if not found:
+            found.extend([large_run_of("--resume"), large_run_of("--force")])
+
+    write = large.ScoreFiles.write
+    monkeypatch.setattr(large.ScoreFiles, "write", lambda *given: (begin_another(), write(*given)))
+    assert large_run_of("--quiet") == (0, "", "")
+    for code, shown, error in found:
+        assert (code, shown) == (2, "")
+        assert error.startswith(f'textmix: another run works in "{tmp_path / "run.work"}"')
+    assert len(read_rows(tmp_path / "run")) == N_TEXTS
+
+
+def test_resuming_what_is_finished_says_so_and_changes_nothing(large_run_of, saved):
+    before = (saved / "run.json").read_bytes()
+    code, shown, error = large_run_of("--resume")
+    assert (code, shown, error) == (0, "", f'textmix: the run in "{saved}" was finished already\n')
+    assert (saved / "run.json").read_bytes() == before
+    code, _, error = large_run_of("--resume", "--seed", 1)
+    assert code == 2
+    assert "holds an earlier run" in error
+
+
+def test_a_run_that_was_killed_while_moving_files_can_fail_once_more(large_run_of, saved, tmp_path, monkeypatch):
+    expected = (saved / "assignments.csv").read_bytes()
+    move = os.replace
+
+    def move_or_fail(source, target):
+        if Path(target) == saved / "clusters.csv":
+            raise OSError("the disk is full")
+        move(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("textmix.results.folder.os.replace", move_or_fail)
+        assert large_run_of("--force")[0] == 2
+    assert not (saved / "run.json").exists()
+    with monkeypatch.context() as patch:
+        interrupt(patch, large_run, "write_csv", 2, OSError)
+        assert large_run_of("--resume")[0] == 2
+    assert large_run_of("--resume")[0] == 0
+    assert (saved / "assignments.csv").read_bytes() == expected
+    assert not list(saved.glob(".textmix*"))
 
 
 @pytest.mark.parametrize(
@@ -298,9 +348,7 @@ def test_after_ctrl_c_the_run_goes_on_to_the_same_end(large_run_of, saved, tmp_p
         code, shown, error = large_run_of("--force")
     assert (code, shown) == (130, "")
     work = tmp_path / "run.work"
-    assert error == (
-        f'textmix: interrupted; what was done is kept in "{work}": go on with the same command and --resume\n'
-    )
+    assert error == (f'textmix: interrupted; what was done is kept in "{work}": go on with --resume\n')
     assert (saved / "assignments.csv").read_bytes() == expected  # of the run before
     code, shown, error = large_run_of("--force", "--resume")
     assert (code, error) == (0, "")
@@ -415,6 +463,16 @@ def test_a_run_that_was_finished_but_for_its_work_folder_is_only_tidied_up(large
 
 def test_a_damaged_corpus_is_made_again(large_run_of, left_over, tmp_path):
     (left_over / "corpus" / "partition-0000.words").write_bytes(b"")
+    assert large_run_of("--resume")[0] == 0
+    assert len(read_rows(tmp_path / "run")) == N_TEXTS
+
+
+def test_counts_that_turn_out_to_be_damaged_are_made_again_by_the_next_resume(large_run_of, left_over, tmp_path):
+    path = left_over / "corpus" / "partition-0000.words"
+    path.write_bytes(bytes(path.stat().st_size))
+    code, _, error = large_run_of("--resume")
+    assert code == 2
+    assert "is damaged: it is not what was written" in error
     assert large_run_of("--resume")[0] == 0
     assert len(read_rows(tmp_path / "run")) == N_TEXTS
 

@@ -19,6 +19,7 @@ def make_plan(
     out: Path | None,
     memory: int | None,
     engine: str | None,
+    scheduler: str | None,
     work: Path | None,
     *,
     resume: bool,
@@ -33,6 +34,11 @@ def make_plan(
     if out is None:
         option = "--memory" if memory is not None else "--engine dask"
         raise ValueError(f"{option} needs --out: the results go to a folder, since they are never in memory as a whole")
+    if memory is not None and engine == "dask" and scheduler is None:
+        raise ValueError(
+            "with --engine dask workers on this machine hold all counts in memory, which --memory does not bound; "
+            "leave one of the two out, or give the --scheduler of a cluster of other machines"
+        )
     folder = Path(os.path.abspath(out))
     # Workers of a cluster need the whole path.
     work = folder.with_name(f"{folder.name}.work") if work is None else Path(os.path.abspath(work))

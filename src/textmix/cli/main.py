@@ -125,7 +125,7 @@ def cluster(
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
     output = command.Output(out, force, top, quiet)
-    plan = large.make_plan(out, n_bytes, engine_name, work, resume=resume, force=force)
+    plan = large.make_plan(out, n_bytes, engine_name, scheduler, work, resume=resume, force=force)
     if plan is None:
         command.cluster_files(files, columns, settings, output, started)
     else:

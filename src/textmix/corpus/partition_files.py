@@ -37,6 +37,10 @@ class PartitionCounts(NamedTuple):
 _TYPES = ("<i8", "<u4", "<i4")  # in the order of `PartitionCounts`
 
 
+class DamagedError(ValueError):
+    """A file is not what was written."""
+
+
 @dataclass(frozen=True)
 class PartitionFiles:
     """The files of all partitions; whether one is damaged is looked at when it is first read."""
@@ -63,7 +67,7 @@ class PartitionFiles:
         if partition not in self._checked:
             for path, array, checksum in zip(self._paths(partition), arrays, self.checksums[partition], strict=True):
                 if zlib.crc32(array.data) != checksum:
-                    raise ValueError(f"{path} is damaged: it is not what was written; build the corpus again")
+                    raise DamagedError(f"{path} is damaged: it is not what was written; build the corpus again")
             self._checked.add(partition)
         return PartitionCounts(*arrays)
 
@@ -81,7 +85,7 @@ class PartitionFiles:
             found = path.stat().st_size if path.is_file() else None
             if found != size:
                 state = "is missing" if found is None else f"has {found} bytes, not {size}"
-                raise ValueError(f"{path} {state}; build the corpus again")
+                raise DamagedError(f"{path} {state}; build the corpus again")
 
     def _sizes(self, partition: int) -> tuple[int, int, int]:
         n_rows = partition_size(self.n_documents, self.n_partitions, partition)

@@ -13,14 +13,15 @@ import numpy.typing as npt
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_ENTRIES_WORTH_A_PARTITION = 1 << 13
+_ENTRIES_WORTH_A_PARTITION = 1 << 15
 _USUAL_PARTITIONS = 64
 _MOST_ENTRIES = 1 << 20  # of a partition, on average: 8 MB
 
 
 def n_partitions(n_entries: int, n_documents: int) -> int:
     """The number of partitions, which depends on the data alone: results are the same for any number of workers."""
-    wanted = min(max(n_entries // _ENTRIES_WORTH_A_PARTITION, 1), _USUAL_PARTITIONS)
+    pairs = -(-n_entries // (2 * _ENTRIES_WORTH_A_PARTITION))  # even numbers: two threads then end together
+    wanted = min(2 * pairs, _USUAL_PARTITIONS) if n_entries > _ENTRIES_WORTH_A_PARTITION else 1
     needed = -(-n_entries // _MOST_ENTRIES)
     return max(min(max(wanted, needed), n_documents), 1)
 

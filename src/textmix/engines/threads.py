@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
@@ -49,9 +49,12 @@ def _results(futures: list[Future[Result]]) -> Iterator[Result]:
         for future in futures:
             yield future.result()
     finally:
-        for future in futures:
-            future.cancel()
-        wait(futures)
+        _cancel(futures)
+
+
+def _cancel(futures: Collection[Future[Result]]) -> None:
+    """Let none of them begin, and wait for those that have (`wait` would wait for ever for one that was cancelled)."""
+    wait([future for future in futures if not future.cancel()])
 
 
 @contextmanager
@@ -72,6 +75,7 @@ class ThreadEngine:
         self.events: list[str] = []
         self._loaders: Sequence[Callable[[], Any]] = ()
         self._n_threads = count_threads(n_jobs)
+        self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
         """Partition i is what loaders[i]() returns."""
@@ -82,23 +86,30 @@ class ThreadEngine:
 
         Whoever stops listening, by Ctrl-C for instance, waits for the steps that have begun.
         """
-        pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
         pending: deque[Future[Result]] = deque()
         try:
             for loader, own in zip(self._loaders, arguments, strict=True):
                 if len(pending) == 2 * self._n_threads:  # a slow step leaves the other threads something to do
-                    yield pending.popleft().result()
-                pending.append(pool.submit(_load_and_run, step, loader, shared, own))
+                    yield _first_result(pending)
+                pending.append(self._pool.submit(_load_and_run, step, loader, shared, own))
             while pending:
-                yield pending.popleft().result()
+                yield _first_result(pending)
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            _cancel(pending)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._loaders = ()
+        self._pool.shutdown(cancel_futures=True)
+
+
+def _first_result(futures: deque[Future[Result]]) -> Result:
+    """Take the first one away once its result is there: an interruption while waiting leaves it."""
+    result = futures[0].result()
+    futures.popleft()
+    return result
 
 
 def _load_and_run(

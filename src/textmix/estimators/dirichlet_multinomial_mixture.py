@@ -44,8 +44,8 @@ class DirichletMultinomialMixture(GibbsMixture):
     init : "random", "online" or array of shape (n_documents,), default="random"
         Random clusters; documents that come one by one, in random order, each drawn given those before it, so that
         clusters are opened as needed (FGSDMM+); or labels 0 … n_clusters − 1 to start from (anything for documents
-        without words). The parallel sampler makes five collapsed sweeps from such a start over as many documents as
-        have two million counts; given labels it takes as they are.
+        without words). The parallel sampler makes two collapsed sweeps from such a start over as many documents as
+        have four million counts; given labels it takes as they are.
     n_sweeps : int, default=100
         Upper bound on the number of sweeps.
     tol : float, default=1e-3

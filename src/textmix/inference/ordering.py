@@ -1,24 +1,41 @@
-"""How clusters are numbered."""
+"""How clusters are numbered. Labels are gone through in blocks: NumPy makes 8-byte copies of what it is indexed by."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+_BLOCK = 1 << 18  # labels
+
 
 def order_by_size(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """Number the clusters 0, 1, … by falling size, equal sizes by their first document; −1 stays."""
-    sizes = np.bincount(labels[labels >= 0])
-    first = np.empty(sizes.size + 1, np.int64)  # one more, for the label −1
-    first[labels[::-1]] = np.arange(labels.size)[::-1]
+    n_labels = int(labels.max(initial=-1)) + 1
+    sizes = np.zeros(n_labels, np.int64)
+    first = np.zeros(n_labels + 1, np.int64)  # one more, for the label −1
+    for block in reversed(list(_blocks(labels.size))):
+        own = labels[block]
+        sizes += np.bincount(own[own >= 0], minlength=n_labels)
+        first[own[::-1]] = np.arange(block.start, block.start + own.size)[::-1]
     order = np.lexsort((first[:-1], -sizes))
-    ranks = np.full(sizes.size + 1, -1, np.int32)
-    ranks[order] = np.arange(sizes.size, dtype=np.int32)
-    return ranks[labels]
+    ranks = np.full(n_labels + 1, -1, np.int32)
+    ranks[order] = np.arange(n_labels, dtype=np.int32)
+    ordered = np.empty(labels.size, np.int32)
+    for block in _blocks(labels.size):
+        ordered[block] = ranks[labels[block]]
+    return ordered
 
 
 def slots_in_order(labels: NDArray[np.int32], ordered: NDArray[np.int32]) -> NDArray[np.int64]:
     """Which label each cluster of an ordered partition had before."""
-    slots = np.zeros(int(ordered.max(initial=-1)) + 1, np.int64)
-    slots[ordered[ordered >= 0]] = labels[ordered >= 0]
-    return slots
+    slots = np.zeros(int(ordered.max(initial=-1)) + 2, np.int64)  # one more, for −1
+    for block in _blocks(labels.size):
+        slots[ordered[block]] = labels[block]
+    return slots[:-1]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for first in range(0, n, _BLOCK):
+        yield slice(first, min(first + _BLOCK, n))

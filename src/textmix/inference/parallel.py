@@ -221,14 +221,9 @@ def _outcome(
     log_totals: float,
     n_labels: int,
 ) -> Outcome:
-    moved = before != after
-    size_changes, total_changes = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
-    for labels, sign in ((before[moved], -1), (after[moved], 1)):
-        known = labels >= 0
-        np.add.at(size_changes, labels[known], sign)
-        np.add.at(total_changes, labels[known], sign * documents.lengths[moved][known].astype(np.int64))
-    changes = list_changes(documents, before, after)
-    return Outcome(after, int(np.count_nonzero(moved)), log_totals, changes, size_changes, total_changes)
+    sizes, totals = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
+    changes = list_changes(documents, before, after, sizes, totals)
+    return Outcome(after, int(np.count_nonzero(before != after)), log_totals, changes, sizes, totals)
 
 
 _lock = threading.Lock()

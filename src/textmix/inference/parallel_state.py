@@ -37,8 +37,8 @@ from textmix.kernels.state import Clusters, Prior
 from textmix.kernels.statistics import log_likelihood, log_prior
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 
-SAMPLE_ENTRIES = 1 << 21  # counts of the documents that collapsed sweeps are made over, to start from
-SAMPLE_SWEEPS = 5
+SAMPLE_ENTRIES = 1 << 22  # counts of the documents that collapsed sweeps are made over, to start from
+SAMPLE_SWEEPS = 2
 FIRST_GREEDY = 2**31  # greedy passes are numbered from here on, that their random numbers be others than the sweeps'
 MOST_GREEDY_PASSES = 64  # over fewer and fewer documents
 

@@ -87,13 +87,14 @@ class PartitionScorer:
             np.empty(last - first),
             np.empty(last - first),
         )
+        documents = self._documents(counts[first:last])
         conditional_probabilities(
-            self._documents(counts[first:last]),
+            documents,
             self.clusters._replace(labels=np.ascontiguousarray(own, dtype=np.int32)),
             self.model,
             self.prior,
-            0,
-            last - first,
+            np.argsort(documents.lengths, kind="stable"),
+            np.empty(self.clusters.sizes.size),
             *result[1:],
         )
         return result

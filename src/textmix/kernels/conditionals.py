@@ -9,43 +9,55 @@ import numpy as np
 from .gibbs import TOLERANCE
 from .jit import kernel
 from .state import N_SLOTS
-from .weights import log_weigh_all, new_weight
+from .weights import add_log_gains, new_weight, write_log_bases
 
 
 @kernel(allocates=False)
-def conditional_probabilities(documents, clusters, model, prior, first, last, probabilities, log_existing, log_new):
-    """For documents first … last − 1 the probability of every cluster and, in the last column, of a new one.
+def conditional_probabilities(
+    documents, clusters, model, prior, order, log_bases, probabilities, log_existing, log_new
+):
+    """The probability of every cluster for each document and, in the last column, of a new cluster.
 
     A document with a label is taken out of its cluster first. If it is alone there, a new cluster means staying and
     that mass stands in its own column. log_existing and log_new get the log of the summed weights of the clusters and
-    that of a new one, relative to an empty cluster of weight 1. For documents without words all is NaN.
+    that of a new one, relative to an empty cluster of weight 1. For documents without words all is NaN. `order` has the
+    documents by length, so that log_bases, room for a number a cluster, is written once for each length.
     """
     n_slots = clusters.counters[N_SLOTS]
-    for document in range(first, last):
-        index = document - first
-        row = probabilities[index]
+    length = 0
+    for document in order:
+        row = probabilities[document]
         if documents.lengths[document] == 0:
             row[:] = np.nan
-            log_existing[index] = np.nan
-            log_new[index] = np.nan
+            log_existing[document] = np.nan
+            log_new[document] = np.nan
             continue
         own = np.int64(clusters.labels[document])
         alone = own >= 0 and clusters.sizes[own] == 1
-        log_weigh_all(documents, clusters, model, prior, row, document)
+        if documents.lengths[document] != length:
+            length = documents.lengths[document]
+            write_log_bases(clusters, model, prior, length, log_bases)
+        for slot in range(n_slots):
+            row[slot] = log_bases[slot]
+        add_log_gains(documents, clusters, model, prior, row, document)
         fresh = new_weight(clusters, prior, own)
-        log_new[index] = math.log(fresh) if fresh > 0.0 else -np.inf
+        log_new[document] = math.log(fresh) if fresh > 0.0 else -np.inf
         highest = -np.inf
         for slot in range(n_slots):
             highest = max(highest, row[slot])
         total = 0.0
         if highest > -np.inf:
             for slot in range(n_slots):
-                total += math.exp(row[slot] - highest)
-        log_existing[index] = highest + math.log(total) if total > 0.0 else -np.inf
-        log_total = np.logaddexp(log_existing[index], log_new[index])
+                row[slot] = math.exp(row[slot] - highest)
+                total += row[slot]
+        else:
+            row[:n_slots] = 0.0
+        log_existing[document] = highest + math.log(total) if total > 0.0 else -np.inf
+        log_total = np.logaddexp(log_existing[document], log_new[document])
+        scale = math.exp(highest - log_total)
         for slot in range(n_slots):
-            row[slot] = math.exp(row[slot] - log_total)
-        row[n_slots] = math.exp(log_new[index] - log_total)
+            row[slot] *= scale
+        row[n_slots] = math.exp(log_new[document] - log_total)
         if alone:
             row[own] = row[n_slots]
             row[n_slots] = 0.0

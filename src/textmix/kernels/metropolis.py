@@ -95,7 +95,9 @@ def draw_slot(clusters, table, scratch, alias, weighed, key, number):
     item = draw_alias(alias, n_weights + 1, uniform_at(key, 2 * number))
     if item == n_weights:
         slot, weight = untouched_at(clusters, table, scratch, row, n_weights, uniform_at(key, 2 * number + 1) * rest)
-        return slot, math.log(weight)
+        if slot >= 0:
+            return slot, math.log(weight)
+        item = 0  # all clusters are touched, and what rounding left was drawn
     slot = np.int64(scratch.touched[item]) if sparse else np.int64(item)
     return slot, math.log(scratch.weights[item])
 

@@ -107,13 +107,22 @@ def sweep_independently(documents, clusters, model, prior, table, logs, scratch,
 
 
 @kernel
-def list_changes(documents, before, after):
-    """What documents that changed their label change in the clusters: (words, labels, counts), by document."""
+def list_changes(documents, before, after, sizes, totals):
+    """What documents that changed their label change in the clusters: (words, labels, counts), by document.
+
+    Adds to sizes and totals, of documents and of words by label, what changes in them.
+    """
     n_changes = 0
     for document in range(before.size):
         if before[document] != after[document]:
             n_words = documents.starts[document + 1] - documents.starts[document]
             n_changes += n_words * (np.int64(before[document] >= 0) + np.int64(after[document] >= 0))
+            if before[document] >= 0:
+                sizes[before[document]] -= 1
+                totals[before[document]] -= documents.lengths[document]
+            if after[document] >= 0:
+                sizes[after[document]] += 1
+                totals[after[document]] += documents.lengths[document]
     words = np.empty(n_changes, np.uint32)
     labels = np.empty(n_changes, np.int32)
     counts = np.empty(n_changes, documents.counts.dtype)
@@ -130,58 +139,53 @@ def list_changes(documents, before, after):
     return words, labels, counts
 
 
+@inline
+def sort_by(values, n_values, order):
+    """The numbers in `order` by their values, equals as they were, and where each value's begin: a counting sort."""
+    starts = np.zeros(n_values + 1, np.int64)
+    for value in values:
+        starts[value + 1] += 1
+    for value in range(n_values):
+        starts[value + 1] += starts[value]
+    position = starts[:-1].copy()
+    ordered = np.empty_like(order)
+    for number in order:
+        value = values[number]
+        ordered[position[value]] = number
+        position[value] += 1
+    return ordered, starts
+
+
 @kernel
 def merge_changes(starts, labels, counts, changed_words, changed_labels, changed_counts, n_labels):
     """The counts of clusters by word (labels rise within a word, no count is 0) after changes, in the same form."""
     n_words = starts.size - 1
-    change_starts = np.zeros(n_words + 1, np.int64)
-    for word in changed_words:
-        change_starts[word + 1] += 1
-    for word in range(n_words):
-        change_starts[word + 1] += change_starts[word]
-    order = np.empty(changed_words.size, np.int64)
-    position = change_starts[:-1].copy()
-    for change in range(changed_words.size):
-        word = changed_words[change]
-        order[position[word]] = change
-        position[word] += 1
+    everything = np.arange(changed_words.size).astype(np.uint32)  # merged long before there are more than 2³²
+    order, _ = sort_by(changed_labels, n_labels, everything)
+    order, change_starts = sort_by(changed_words, n_words, order)
     new_starts = np.zeros_like(starts)
     new_labels = np.empty(labels.size + changed_words.size, np.int32)
     new_counts = np.empty(labels.size + changed_words.size, counts.dtype)
-    sums = np.zeros(n_labels, np.int64)
-    touched = np.empty(n_labels, np.int32)
-    is_touched = np.zeros(n_labels, np.bool_)
     n = 0
     for word in range(n_words):
-        first, last = starts[word], starts[word + 1]
-        if change_starts[word] == change_starts[word + 1]:
-            new_labels[n : n + last - first] = labels[first:last]
-            new_counts[n : n + last - first] = counts[first:last]
-            n += last - first
-        else:
-            n_touched = 0
-            for pair in range(first, last):
-                sums[labels[pair]] = counts[pair]
-                is_touched[labels[pair]] = True
-                touched[n_touched] = labels[pair]
-                n_touched += 1
-            n_old = n_touched
-            for index in range(change_starts[word], change_starts[word + 1]):
-                label = changed_labels[order[index]]
-                sums[label] += changed_counts[order[index]]
-                if not is_touched[label]:
-                    is_touched[label] = True
-                    touched[n_touched] = label
-                    n_touched += 1
-            if n_touched > n_old:
-                touched[:n_touched].sort()
-            for index in range(n_touched):
-                label = touched[index]
-                if sums[label] != 0:
-                    new_labels[n], new_counts[n] = label, sums[label]
-                    n += 1
-                sums[label] = 0
-                is_touched[label] = False
+        pair, last_pair = starts[word], starts[word + 1]
+        change, last_change = change_starts[word], change_starts[word + 1]
+        while change < last_change:
+            label = changed_labels[order[change]]
+            while pair < last_pair and labels[pair] < label:
+                new_labels[n], new_counts[n] = labels[pair], counts[pair]
+                n, pair = n + 1, pair + 1
+            count = np.int64(0)
+            if pair < last_pair and labels[pair] == label:
+                count, pair = counts[pair], pair + 1
+            while change < last_change and changed_labels[order[change]] == label:
+                count, change = count + changed_counts[order[change]], change + 1
+            if count != 0:
+                new_labels[n], new_counts[n] = label, count
+                n += 1
+        while pair < last_pair:
+            new_labels[n], new_counts[n] = labels[pair], counts[pair]
+            n, pair = n + 1, pair + 1
         new_starts[word + 1] = n
     return new_starts, new_labels[:n].copy(), new_counts[:n].copy()
 

@@ -277,46 +277,6 @@ def partial_sums(values, n, sums):
 
 
 @kernel(allocates=False)
-def log_weigh_all(documents, clusters, model, prior, log_weights, document):
-    """Write every slot's log weight (−inf for empty slots)."""
-    own = clusters.labels[document]
-    n_slots = clusters.counters[N_SLOTS]
-    n_rows = clusters.rows.shape[0]
-    table = model.log_rising_word
-    length = documents.lengths[document]
-    log_empty = log_product(model, model.log_rising_length, model.vocabulary_beta, 0, length)
-    for slot in range(n_slots):
-        size, total = clusters.sizes[slot], clusters.totals[slot]
-        if slot == own:
-            size, total = size - 1, total - length
-        weight = occupied_weight(prior, slot, size)
-        if weight > 0.0:
-            log_weights[slot] = (
-                math.log(weight)
-                + log_empty
-                - log_product(model, model.log_rising_length, model.vocabulary_beta, total, length)
-            )
-        else:
-            log_weights[slot] = -np.inf
-    for entry in range(documents.starts[document], documents.starts[document + 1]):
-        word = documents.words[entry]
-        count = documents.counts[entry]
-        beta = beta_of(model, word)
-        fresh = log_product(model, table, beta, 0, count)
-        if word < n_rows:
-            counts = clusters.rows[word]
-            for slot in range(n_slots):
-                present = counts[slot] - (count if slot == own else 0)
-                log_weights[slot] += log_product(model, table, beta, present, count) - fresh
-        else:
-            start = clusters.list_starts[word]
-            for pair in range(start, start + clusters.list_lengths[word]):
-                slot = clusters.pair_slots[pair]
-                present = clusters.pair_counts[pair] - (count if slot == own else 0)
-                log_weights[slot] += log_product(model, table, beta, present, count) - fresh
-
-
-@kernel(allocates=False)
 def log_weight_in(documents, clusters, model, prior, document, slot):
     """log of what a document weighs in one cluster without it, relative to an empty cluster of weight 1."""
     own = np.int64(clusters.labels[document])
@@ -347,6 +307,50 @@ def log_weight_in(documents, clusters, model, prior, document, slot):
             beta = beta_of(model, word)
             log_weight += log_product(model, words, beta, present, count) - log_product(model, words, beta, 0, count)
     return log_weight
+
+
+@kernel(allocates=False)
+def log_weigh_all(documents, clusters, model, prior, log_weights, document):
+    """Write every slot's log weight (−inf for empty slots)."""
+    write_log_bases(clusters, model, prior, documents.lengths[document], log_weights)
+    add_log_gains(documents, clusters, model, prior, log_weights, document)
+
+
+@inline
+def write_log_bases(clusters, model, prior, length, log_bases):
+    """Write every slot's log weight for the length of a document, its words aside (−inf for empty slots)."""
+    log_empty = log_product(model, model.log_rising_length, model.vocabulary_beta, 0, length)
+    for slot in range(clusters.counters[N_SLOTS]):
+        weight = occupied_weight(prior, slot, clusters.sizes[slot])
+        if weight > 0.0:
+            rising = log_product(model, model.log_rising_length, model.vocabulary_beta, clusters.totals[slot], length)
+            log_bases[slot] = math.log(weight) + log_empty - rising
+        else:
+            log_bases[slot] = -np.inf
+
+
+@inline
+def add_log_gains(documents, clusters, model, prior, log_weights, document):
+    """Add what a document's words weigh in every slot; its own cluster's entry is written anew, without it."""
+    n_slots = clusters.counters[N_SLOTS]
+    table = model.log_rising_word
+    for entry in range(documents.starts[document], documents.starts[document + 1]):
+        word = documents.words[entry]
+        count = documents.counts[entry]
+        beta = beta_of(model, word)
+        fresh = log_product(model, table, beta, 0, count)
+        if word < clusters.rows.shape[0]:
+            counts = clusters.rows[word]
+            for slot in range(n_slots):
+                log_weights[slot] += log_product(model, table, beta, counts[slot], count) - fresh
+        else:
+            start = clusters.list_starts[word]
+            for pair in range(start, start + clusters.list_lengths[word]):
+                present = clusters.pair_counts[pair]
+                log_weights[clusters.pair_slots[pair]] += log_product(model, table, beta, present, count) - fresh
+    own = np.int64(clusters.labels[document])
+    if own >= 0:
+        log_weights[own] = log_weight_in(documents, clusters, model, prior, document, own)
 
 
 @inline

@@ -58,10 +58,11 @@ def write_run(
     check_destination(folder, force=force)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for left_over in folder.glob(_STAGING):
-        shutil.rmtree(left_over, ignore_errors=True)
+    was_unfinished, left_over = _is_unfinished(folder), list(folder.glob(_STAGING))
     staging = folder / _STAGING.replace("*", uuid.uuid4().hex[:8])
     staging.mkdir()
+    for each in left_over:
+        shutil.rmtree(each, ignore_errors=True)
     try:
         notes = write_files(staging) or {}
         text = json.dumps({"format": FORMAT, "version": VERSION, **manifest, **notes}, indent=2, ensure_ascii=False)
@@ -70,6 +71,8 @@ def write_run(
             flush(file)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
+        if was_unfinished:  # the hidden folder tells that; without it the files here would be somebody else's
+            staging.mkdir(exist_ok=True)
         raise
     # Should moving break off, the hidden folder stays and tells that the run is unfinished.
     _move_into_place(staging, folder)

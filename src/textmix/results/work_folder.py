@@ -9,6 +9,7 @@ scores-0000.f4 …  what is said of each document
 from __future__ import annotations
 
 import json
+import os
 import re
 import uuid
 from collections.abc import Mapping
@@ -20,7 +21,11 @@ from textmix.corpus.build_folder import MANIFEST, remove_corpus
 from textmix.corpus.files import write_files
 from textmix.inference import checkpoint
 from textmix.results import score_files
-from textmix.results.folder import read_manifest
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 CORPUS_FOLDER = "corpus"
 WORK_FILE = "work.json"
@@ -42,6 +47,7 @@ class WorkFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._notes: dict[str, Any] = {}
+        self._held: int | None = None
 
     @property
     def corpus(self) -> Path:
@@ -78,16 +84,31 @@ class WorkFolder:
             )
         return bool(self._notes)
 
-    def has_finished(self, out: Path) -> bool:
-        """Whether the results of the run that was left here are in that folder."""
+    def hold(self) -> None:
+        """Keep other runs out until `release`, or the end of this process; ValueError if one is at work here."""
+        if fcntl is None or self._held is not None or not self.path.is_dir():
+            return
+        descriptor = os.open(self.path, os.O_RDONLY)
         try:
-            return read_manifest(out).get("run") == self.run
-        except ValueError:
-            return False
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise ValueError(f'another run works in "{self.path}"; wait for its end, or take another --work') from error
+        except OSError:  # a file system without locks
+            os.close(descriptor)
+            return
+        self._held = descriptor
+
+    def release(self) -> None:
+        """Let other runs in."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def begin(self, source: Mapping[str, Any]) -> None:
         """Begin a run of these texts."""
         self._write({"run": uuid.uuid4().hex, "source": source, "settings": None})
+        self.hold()
 
     def go_on(self, source: Mapping[str, Any]) -> None:
         """Take up the run that was left here; ValueError if its texts are others."""
@@ -105,12 +126,18 @@ class WorkFolder:
         if not self.path.is_dir():
             return
         remove_corpus(self.corpus)
-        for path in sorted(self.path.iterdir()):
+        # Scores go before the checkpoint that tells of which clusters they are.
+        for path in sorted(self.path.iterdir(), reverse=True):
             if _OWN_FILE.fullmatch(path.name):
                 path.unlink()
         (self.path / WORK_FILE).unlink(missing_ok=True)
         with suppress(OSError):
             self.path.rmdir()
+            self.release()
+
+    def forget_corpus(self) -> None:
+        """Let the counts be made anew."""
+        remove_corpus(self.corpus)
 
     def _refuse_others(self, before: Any, now: Any) -> None:
         """Raise ValueError if the two differ, and name the first difference."""
