@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ ORDERS = [0.0, 0.5, 1.0, 4.0, 29.5, 30.0, 31.0, 191.0, 4999.0, 50_000.0]
 ARGUMENTS = [1e-8, 1e-3, 0.7, 12.0, 300.0, 2.5e4, 1e5]
 
 
+@cache  # slow for large arguments
 def exact_iv(order: float, x: float) -> mpmath.mpf:
     return mpmath.besseli(mpmath.mpf(order), mpmath.mpf(x), maxterms=10**6)
 
