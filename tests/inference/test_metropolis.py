@@ -176,12 +176,7 @@ def propose(state: GibbsState, sweeps: MetropolisSweeps, document: int, candidat
     sweeps.proposals.slots[document, 0] = candidate
     sweeps.proposals.log_q[document, 0] = log_q
     metropolis_sweep(
-        state.prepared.documents,
-        state.clusters,
-        state.model,
-        state.prior,
-        state.table,
-        state.scratch,
+        *state.for_kernels,
         sweeps.proposals,
         sweeps.alias,
         document,
@@ -301,12 +296,7 @@ def widen(sweeps: MetropolisSweeps, n_kept: int) -> None:
 
 def refresh_one(state: GibbsState, sweeps: MetropolisSweeps, document: int, n_draws: int, rng) -> None:
     refresh(
-        state.prepared.documents,
-        state.clusters,
-        state.model,
-        state.prior,
-        state.table,
-        state.scratch,
+        *state.for_kernels,
         sweeps.proposals,
         sweeps.alias,
         document,

@@ -70,12 +70,7 @@ def sampled_conditional(state: GibbsState, document: int) -> dict:
     n_slots = int(state.clusters.counters[N_SLOTS])
     weights = np.empty(n_slots + 1)
     total = sampled_weights(
-        state.prepared.documents,
-        state.clusters,
-        state.model,
-        state.prior,
-        state.table,
-        state.scratch,
+        *state.for_kernels,
         document,
         weights,
     )

@@ -23,7 +23,7 @@ from textmix.inference.layout import (
 )
 from textmix.inference.run import Tick
 from textmix.kernels.gibbs import place, sweep
-from textmix.kernels.state import N_MOVED, Model, Prior
+from textmix.kernels.state import N_MOVED, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import compact_labels, log_likelihood, log_prior
 from textmix.priors.finite_dirichlet import with_idle_cluster
 
@@ -55,6 +55,11 @@ class GibbsState:
         self.lay_out()
 
     @property
+    def for_kernels(self) -> tuple[Documents, Clusters, Model, Prior, LengthTable, Scratch]:
+        """What every kernel of a sweep takes first; lay_out makes other clusters."""
+        return self.prepared.documents, self.clusters, self.model, self.prior, self.table, self.scratch
+
+    @property
     def n_clusters(self) -> int:
         """How many clusters hold documents."""
         return n_active_clusters(self.clusters)
@@ -83,12 +88,7 @@ class GibbsState:
                     self.lay_out(grow=2, spare=1)  # a document comes in a cluster of its own, if only for a moment
                     laid_out = position
                 position = place(
-                    self.prepared.documents,
-                    self.clusters,
-                    self.model,
-                    self.prior,
-                    self.table,
-                    self.scratch,
+                    *self.for_kernels,
                     order,
                     position,
                     last,
@@ -119,12 +119,7 @@ class GibbsState:
             position = first
             while position < last:
                 position = sweep(
-                    self.prepared.documents,
-                    self.clusters,
-                    self.model,
-                    self.prior,
-                    self.table,
-                    self.scratch,
+                    *self.for_kernels,
                     position,
                     last,
                     uniforms,

@@ -89,12 +89,7 @@ class MetropolisSweeps:
         for first in range(0, before.size, BLOCK):
             last = min(first + BLOCK, before.size)
             metropolis_sweep(
-                state.prepared.documents,
-                state.clusters,
-                state.model,
-                state.prior,
-                state.table,
-                state.scratch,
+                *state.for_kernels,
                 self.proposals,
                 self.alias,
                 first,
