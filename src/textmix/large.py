@@ -6,11 +6,10 @@ the results are written while the texts are read once more. A run that broke off
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +17,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import clone
 
 from textmix import __version__
@@ -29,16 +26,15 @@ from textmix.clustering import LargeClustering, TextClusterer, check_words
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError
 from textmix.corpus.partitions import partition_rows
-from textmix.corpus.readers import Batch, DocumentReader, ReadReport
+from textmix.corpus.readers import DocumentReader, ReadReport
 from textmix.corpus.tokens import Tokenizer
 from textmix.engines.engine import make_engine
-from textmix.engines.threads import count_threads
-from textmix.estimators import DirichletMultinomialMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.inference.checkpoint import FileCheckpoint
+from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
-from textmix.kernels import jit
+from textmix.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, read_manifest, write_run
 from textmix.results.large_run import LargeRun
@@ -47,21 +43,8 @@ from textmix.results.run import describe_input
 from textmix.results.score_files import ScoreFiles, Scorers, score_partition
 from textmix.results.work_folder import OtherRunError, WorkFolder
 
-SMALLEST_MEMORY = 512_000_000
-
-# The memory that a run takes, measured, in bytes.
-ITSELF = 300_000_000  # Python with its packages, compiled code, buffers of readers, the documents being worked on
-A_WORD = 100  # the word itself, its place in the vocabulary, its frequency
-A_DOCUMENT = 24  # its label, in the state, in the order of the files and in what is saved; its scores, mapped
-A_LABEL = 70  # of a document, that clusters are compared with
-A_PAIR = 60  # a word that stands in a cluster: its statistics as they are, as they are merged, and as kernels take them
-SHARE_OF_PAIRS = 0.5  # of the pairs that there could be: as many for a word as it has documents, or there are clusters
-A_THREAD = 32_000_000  # probabilities of the documents being scored, and
-A_THREADS_ENTRY = 100  # for each count of a partition: documents, and what has changed in the statistics
-
 _BATCH_SIZE = 4096  # texts read at a time
 _WITHOUT_EFFECT = ("engine", "client", "n_jobs", "progress")  # on the result
-_COMPILED = "large-runs"  # a file in the folder of compiled kernels: all that large runs need are there
 _MISHAPS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -141,14 +124,12 @@ def _begin_or_go_on(
             return None
         check_destination(plan.out, force=plan.force)
         if has_run and not plan.resume and not plan.force:
-            raise ValueError(
-                f'"{plan.work}" is left from a run that was not finished; '
-                "go on with --resume, or start anew with --force"
-            )
+            ways = "go on with --resume, or start anew with --force" if can_go_on else "start anew with --force"
+            raise ValueError(f'"{plan.work}" is left from a run that was not finished; {ways}')
         seconds: dict[str, float] = {}
-        if plan.memory is not None and not _is_compiled():
+        if plan.memory is not None and not is_compiled():
             with _timed(seconds, "compiling"):
-                _compile_apart()
+                compile_apart()
         if has_run and plan.resume:
             work.go_on(source)
         else:
@@ -162,9 +143,13 @@ def _begin_or_go_on(
         except BaseException as error:
             if isinstance(error, DamagedError):
                 work.forget_corpus()
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                error = OSError(f'no space left on the disk of "{plan.work}" (--work) or of "{plan.out}" (--out)')
             if not (work.has_corpus or work.has_checkpoint) or not can_go_on:
                 work.remove()
-                raise
+                if isinstance(error, KeyboardInterrupt) and not can_go_on:
+                    raise KeyboardInterrupt("nothing is kept, since the texts cannot be read again") from error
+                raise error
             hint = f'what was done is kept in "{plan.work}": go on with --resume'
             if _describe_files(reader.report.files) != source["files"]:
                 hint = "start anew with the files as they are now: --force"
@@ -173,34 +158,6 @@ def _begin_or_go_on(
             if isinstance(error, _MISHAPS) and not isinstance(error, OtherRunError):
                 raise UnfinishedError(f"{error}; {hint}") from error
             raise
-
-
-def estimate_memory(corpus: DiskCorpus, n_clusters: int, *, compared: bool = False) -> int:
-    """The bytes that a run with so many clusters takes for this corpus; compared: with labels of the documents."""
-    n_pairs = SHARE_OF_PAIRS * float(np.minimum(corpus.document_frequencies, n_clusters).sum(dtype=np.float64))
-    a_document = A_DOCUMENT + A_LABEL * compared
-    return ITSELF + A_WORD * corpus.n_words + a_document * corpus.n_documents + int(A_PAIR * n_pairs)
-
-
-def compile_kernels() -> None:
-    """Cluster a few texts, so that whoever comes next finds all kernels compiled."""
-    with TemporaryDirectory() as folder:
-        corpus = DiskCorpus.build(Path(folder) / "corpus", [Batch(["red apple", "fast car"] * 20)], Tokenizer())
-        for init in ("online", "random"):
-            model = DirichletMultinomialMixture(5, init=init, progress=False).fit_disk(corpus)
-        score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
-    if jit._CACHE_FOLDER is not None:
-        Path(jit._CACHE_FOLDER, _COMPILED).touch()
-
-
-def _compile_apart() -> None:
-    """Compile in another process: compilers take memory, and do not give all of it back."""
-    subprocess.run([sys.executable, "-c", f"from {__name__} import compile_kernels; compile_kernels()"], check=False)
-
-
-def _is_compiled() -> bool:
-    """Whether all kernels that a run needs are in the cache, or there is no cache."""
-    return jit._CACHE_FOLDER is None or Path(jit._CACHE_FOLDER, _COMPILED).exists()
 
 
 @dataclass
@@ -221,6 +178,7 @@ class _Run:
     def finish(self) -> Outcome:
         with _timed(self.seconds, "counting"):
             corpus = self._counts()
+        return_freed_memory()
         n_with_words = corpus.n_documents - corpus.n_empty_documents
         check_words(corpus.n_documents, n_with_words)
         model: GibbsMixture = self.clusterer.make_model(n_with_words)
@@ -229,14 +187,16 @@ class _Run:
         if self.plan.memory is not None:
             needed = estimate_memory(corpus, n_clusters, compared=self.columns.get("label") is not None)
             self._check_memory(needed, self.plan.memory, corpus, n_clusters)
-            n_jobs = _threads_within(self.plan.memory - needed, corpus, n_jobs)
+            n_jobs = threads_within(self.plan.memory - needed, corpus, n_jobs)
         model.n_jobs = n_jobs
         with _timed(self.seconds, "sampling"):
             self._sample(model, corpus)
+        return_freed_memory()
         mixture = FittedMixture.of(model)
         scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_partitions)
         with _timed(self.seconds, "scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)
+        return_freed_memory()
         run = LargeRun(mixture, corpus, model.outliers_, scores)
         outcome = self._write(run, model)
         self.work.remove()
@@ -294,7 +254,7 @@ class _Run:
             **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
         }
         self.work.keep_settings(settings)
-        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings})
+        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings}, self.tell)
         with warnings.catch_warnings():
             # Samplers answer Ctrl-C with a warning and what they have reached. Here it is in the checkpoint.
             warnings.filterwarnings("error", message=r"\w+ interrupted in sweep")
@@ -346,13 +306,21 @@ class _Run:
 
 
 class _Checkpoint(FileCheckpoint):
-    """One that says of a state that is damaged that it cannot be gone on with."""
+    """One that tells what the run goes on from, and says of a damaged state that there is no going on."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+        super().__init__(folder, identity)
+        self._tell = tell
 
     def load(self) -> Saved | None:
         try:
-            return super().load()
+            saved = super().load()
         except ValueError as error:
             raise OtherRunError(str(error)) from error
+        if saved is not None:
+            polished = f" and {saved.n_passes} greedy passes" if saved.n_passes else ""
+            self._tell(f"going on after {len(saved.trace['n_moved'])} sweeps{polished}")
+        return saved
 
 
 _STAGES = {"reading": "reading", "writing": "sorting"}
@@ -383,12 +351,6 @@ def _check_plan(plan: Plan) -> None:
     out, work = plan.out.resolve(), plan.work.resolve()
     if out == work or out in work.parents or work in out.parents:
         raise ValueError(f'--work "{plan.work}" and --out "{plan.out}" must be two folders, none inside the other')
-
-
-def _threads_within(memory: int, corpus: DiskCorpus, n_jobs: int | None) -> int:
-    """How many threads may run in so many bytes: one at least."""
-    a_thread = A_THREAD + A_THREADS_ENTRY * int(corpus.files.n_entries.max(initial=0))
-    return max(min(count_threads(n_jobs), memory // a_thread), 1)
 
 
 def _is_there_to_stay(name: str) -> bool:

@@ -123,3 +123,16 @@ def test_a_process_killed_from_outside_while_sampling_goes_on(tmp_path):
         result = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, env=ENVIRONMENT)
         assert (result.returncode, result.stderr) == (0, "")
     assert read_rows(tmp_path / "run") == read_rows(tmp_path / "whole")
+
+
+def test_a_process_that_is_asked_to_end_says_how_to_go_on(tmp_path):
+    texts = write_texts(tmp_path / "texts.jsonl", 400)
+    command = [*PROGRAM, "cluster", str(texts), "--memory", "512MB", "--sweeps", "20000", "-q"]
+    settings = ["--clusters", "50", "--beta", "5", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen([*command, *settings], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "run.work" / "checkpoint.npz").exists():
+        assert process.poll() is None
+    process.terminate()
+    _, error = process.communicate()
+    assert process.returncode == 130
+    assert error == f'textmix: interrupted; what was done is kept in "{tmp_path / "run.work"}": go on with --resume\n'

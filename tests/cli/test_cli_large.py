@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -14,11 +15,12 @@ import typer
 from large_texts import make_texts, read_rows, write_texts
 
 import textmix
-from textmix import large
+from textmix import large, memory
 from textmix.cli.options import parse_size
 from textmix.corpus import partitions
 from textmix.inference.parallel_state import ParallelState
 from textmix.results import large_run
+from textmix.results.work_folder import WorkFolder
 
 COLUMNS = ["--text", "text", "--id", "key", "--label", "topic"]
 N_TEXTS = 1500
@@ -153,7 +155,8 @@ def test_assign_and_evaluate_work_on_such_a_run(program, saved, texts):
     kept = json.loads((saved / "run.json").read_text())["scores"]
     assert f"NMI (geometric)   {kept['nmi_geometric']:.3f}" in shown
     assert "keeps no ids" in program("evaluate", saved, texts, "--label", "topic", "--id", "key")[2]
-    assert "name a file" in program("evaluate", saved)[2]
+    assert program("evaluate", saved)[1] == program("evaluate", saved, "--label", "topic")[1]
+    assert 'not of "key"; name a file' in program("evaluate", saved, "--label", "key")[2]
 
 
 def test_a_missing_examples_file_is_named(saved):
@@ -234,7 +237,7 @@ def test_texts_without_words_are_one_line_and_leave_nothing(program, tmp_path):
 
 
 def test_too_little_memory_is_said_with_numbers_and_more_goes_on(large_run_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "A_WORD", 1_000_000)
+    monkeypatch.setattr(memory, "A_WORD", 1_000_000)
     code, _, error = large_run_of()
     assert code == 2
     assert f"{N_TEXTS:,} texts with 2" in error
@@ -253,18 +256,18 @@ def test_the_estimate_counts_words_documents_and_pairs():
         document_frequencies = np.array([9, 2, 1])
 
     pairs = (4 + 2 + 1) / 2
-    expected = large.ITSELF + 3 * large.A_WORD + 10 * large.A_DOCUMENT + pairs * large.A_PAIR
-    assert large.estimate_memory(Counts(), 4) == expected
-    assert large.estimate_memory(Counts(), 4, compared=True) == expected + 10 * large.A_LABEL
+    expected = memory.ITSELF + 3 * memory.A_WORD + 10 * memory.A_DOCUMENT + pairs * memory.A_PAIR
+    assert memory.estimate_memory(Counts(), 4) == expected
+    assert memory.estimate_memory(Counts(), 4, compared=True) == expected + 10 * memory.A_LABEL
 
 
 def test_kernels_are_compiled_in_another_process(monkeypatch):
     calls = []
     monkeypatch.setattr("subprocess.run", lambda command, check: calls.append(command))
-    large._compile_apart()
-    assert calls == [[sys.executable, "-c", "from textmix.large import compile_kernels; compile_kernels()"]]
-    large.compile_kernels()
-    assert large._is_compiled()
+    memory.compile_apart()
+    assert calls == [[sys.executable, "-c", "from textmix.memory import compile_kernels; compile_kernels()"]]
+    memory.compile_kernels()
+    assert memory.is_compiled()
 
 
 def test_memory_limits_threads():
@@ -272,12 +275,12 @@ def test_memory_limits_threads():
         class files:  # noqa: N801
             n_entries = np.array([1_000_000])
 
-    found = [large._threads_within(memory * 10**6, Counts(), 64) for memory in (0, 200, 700, 100_000)]
+    found = [memory.threads_within(megabytes * 10**6, Counts(), 64) for megabytes in (0, 200, 700, 100_000)]
     assert found == [1, 1, 5, 64]
 
 
 def test_an_online_start_that_may_need_more_memory_goes_on_and_says_so(large_run_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "A_WORD", 1_000_000)
+    monkeypatch.setattr(memory, "A_WORD", 1_000_000)
     code, _, error = large_run_of("--init", "online")
     assert code == 0
     assert "--memory is 512 MB; an online start opens fewer clusters as a rule" in error
@@ -351,7 +354,8 @@ def test_after_ctrl_c_the_run_goes_on_to_the_same_end(large_run_of, saved, tmp_p
     assert error == (f'textmix: interrupted; what was done is kept in "{work}": go on with --resume\n')
     assert (saved / "assignments.csv").read_bytes() == expected  # of the run before
     code, shown, error = large_run_of("--force", "--resume")
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error.startswith("textmix: going on after ")
     assert (saved / "assignments.csv").read_bytes() == expected
     assert not work.exists()
 
@@ -371,6 +375,35 @@ def test_a_failure_keeps_what_was_done_and_says_how_to_go_on(large_run_of, tmp_p
     assert error.startswith("textmix: the disk is full; what was done is kept in ")
     assert not list((tmp_path / "run").glob("*.csv"))
     assert large_run_of("--resume")[0] == 0
+
+
+def test_a_full_disk_is_named(large_run_of, tmp_path, monkeypatch):
+    def write(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(large.ScoreFiles, "write", write)
+        code, _, error = large_run_of()
+    assert code == 2
+    assert error.startswith(f'textmix: no space left on the disk of "{tmp_path / "run.work"}" (--work) or of ')
+    assert "go on with --resume" in error
+    code, _, error = large_run_of("--resume")
+    assert code == 0
+    assert error.startswith("textmix: going on after ")
+
+
+def test_labels_that_were_kept_are_compared_with(program, saved):
+    code, shown, error = program("evaluate", saved, "--label", "topic")
+    assert (code, error) == (0, "")
+    assert 'Compared with column "topic": 1,491 texts' in shown  # those with words and labels
+    scores = json.loads((saved / "run.json").read_text())["scores"]
+    assert f"{scores['nmi_geometric']:.3f}" in shown
+
+
+def test_the_sampler_is_named(large_run_of):
+    code, shown, _ = large_run_of()
+    assert code == 0
+    assert "clusters, found by the parallel sampler:" in shown
 
 
 @pytest.fixture
@@ -397,11 +430,11 @@ def test_a_work_folder_that_is_left_over_is_gone_on_with_or_started_anew(large_r
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seed", 9], "random_state is 9, but the run in "),
-        (["--clusters", 9], "n_clusters is 9, but the run in "),
-        (["--min-df", 2], "min_document_frequency is 2, but the run in "),
-        (["--id", "topic"], "id is 'topic', but the run in "),
-        (["--model", "dirichlet-process"], "model is 'DirichletProcessMixture', but the run in "),
+        (["--seed", 9], "--seed is 9, but the run in "),
+        (["--clusters", 9], "--clusters is 9, but the run in "),
+        (["--min-df", 2], "--min-df is 2, but the run in "),
+        (["--id", "topic"], "--id is 'topic', but the run in "),
+        (["--model", "dirichlet-process"], "--model is 'DirichletProcessMixture', but the run in "),
     ],
 )
 def test_other_settings_are_refused(large_run_of, left_over, arguments, message):
@@ -442,7 +475,7 @@ def test_a_folder_of_texts_may_not_change_either(program, tmp_path, monkeypatch)
 
 
 def test_nothing_to_resume_is_said_and_the_run_starts(large_run_of, tmp_path):
-    code, _, error = large_run_of("--resume", "--quiet")
+    code, _, error = large_run_of("--resume")
     assert code == 0
     assert error == (
         f'textmix: there is nothing to resume in "{tmp_path / "run.work"}"; this run starts from the beginning\n'
@@ -520,11 +553,16 @@ def test_standard_input_is_read_once_and_cannot_be_resumed(program, tmp_path, te
         patch.setattr("sys.stdin", Stream)
         interrupt(patch, ParallelState, "sample", 2)
         code, _, error = program(*arguments)
-    assert (code, error) == (130, "textmix: interrupted\n")
+    assert (code, error) == (130, "textmix: interrupted; nothing is kept, since the texts cannot be read again\n")
     assert not list(tmp_path.iterdir())
     Stream.buffer = io.BytesIO(content)
     monkeypatch.setattr("sys.stdin", Stream)
-    code, shown, error = program(*arguments)
+    work = WorkFolder(tmp_path / "run.work")
+    work.begin({})  # as a run that was killed leaves it
+    work.release()
+    assert program(*arguments)[2].endswith("is left from a run that was not finished; start anew with --force\n")
+    Stream.buffer = io.BytesIO(content)
+    code, shown, error = program(*arguments, "--force")
     assert (code, error) == (0, "")
     assert f"Read {N_TEXTS:,} texts from standard input" in shown
     assert len(read_rows(tmp_path / "run")) == N_TEXTS

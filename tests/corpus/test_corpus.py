@@ -492,3 +492,9 @@ class TestLoading:
         np.save(tmp_path / "data.npy", np.array([{}], dtype=object), allow_pickle=True)
         with pytest.raises(ValueError, match=r"data\.npy .*cannot be read"):
             Corpus.load(tmp_path)
+
+
+def test_a_corpus_is_shown_by_its_size_and_first_words():
+    corpus = Corpus.from_texts(["red apple pie for all of us", "green apple"], language=None)
+    assert repr(corpus) == "Corpus(2 documents, 8 words: red, apple, pie, for, all, …)"
+    assert repr(Corpus.from_texts(["red apple"])) == "Corpus(1 documents, 2 words: red, apple)"

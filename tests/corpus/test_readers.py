@@ -17,6 +17,7 @@ import pytest
 from reader_helpers import PACKINGS, read, write
 
 from textmix.corpus.readers import DocumentReader, InputError
+from textmix.corpus.readers.duck import interruptible
 
 TEXTS = ["plain", 'with "quotes", a comma', "two\nlines", "ünï ✓", "  spaces  ", "", "007"]
 
@@ -314,3 +315,14 @@ def test_a_given_format_beats_the_extension(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", "id,text\n1,a\n")
     assert read(path).texts == ["id,text", "1,a"]
     assert read(path, format="csv").texts == ["a"]
+
+
+@pytest.mark.parametrize("message", ["Query interrupted", "INTERRUPT Error: Interrupted!"])
+def test_ctrl_c_while_duckdb_works_is_ctrl_c(message):
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        raise RuntimeError(message)  # what DuckDB makes of it
+
+
+def test_other_errors_of_duckdb_stay_what_they_are():
+    with pytest.raises(RuntimeError, match="another"), interruptible():
+        raise RuntimeError("another")

@@ -475,3 +475,21 @@ def test_a_loss_is_a_warning_unless_someone_listens():
         warnings.simplefilter("error")
         engine._tell("something")
     assert engine.events == ["something"]
+
+
+@pytest.mark.parametrize("address", ["banana", "localhost", "http://10.0.0.5:8786", "tcp://10.0.0.5", ""])
+def test_what_is_no_address_is_said_at_once(address):
+    with pytest.raises(ValueError, match="is no address of a Dask scheduler; that looks like tcp://"):
+        DaskEngine(address)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
+    monkeypatch.setattr("textmix.engines.dask._PATIENCE", 0.2)
+    events = []
+    with (
+        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as cluster,
+        DaskEngine(cluster.scheduler_address, timeout=1, on_event=events.append) as engine,
+        pytest.raises(WorkersLostError, match="has had no worker for 1 s; start some"),
+    ):
+        engine.hold([dict])
+    assert events == ["the Dask cluster has no worker; waiting up to 1 s for one"]

@@ -165,7 +165,9 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
     outlying = set(np.unique(clustering.labels[clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index not in outlying]
-    say(console, f"{plural(len(clusters), 'cluster')}:" if clusters else "No clusters of several texts.")
+    sampler = getattr(clustering.estimator, "inference_", "gibbs")
+    by = "" if sampler == "gibbs" else f", found by the {sampler} sampler"
+    say(console, f"{plural(len(clusters), 'cluster')}{by}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:

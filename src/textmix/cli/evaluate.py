@@ -10,6 +10,7 @@ from textmix.cli.console import make_console, plural, say, show_scores
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering, LargeClustering, load
 from textmix.metrics import agreement
+from textmix.results.run import ASSIGNMENTS_FILE
 
 
 def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None]) -> None:
@@ -17,7 +18,7 @@ def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None])
     clustering = load(run)
     console = make_console()
     if file is None:
-        labels, source = kept_labels(clustering, columns["label"])
+        labels, source = kept_labels(clustering, columns["label"], run)
     else:
         if columns["label"] is None:
             raise ValueError(f'say with --label which column of "{file}" holds the labels')
@@ -29,14 +30,17 @@ def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None])
     show_scores(console, agreement(labels, clustering.labels), source)
 
 
-def kept_labels(clustering: Clustering, wanted: str | None) -> tuple[Sequence[str], str]:
+def kept_labels(clustering: Clustering, wanted: str | None, run: Path) -> tuple[Sequence[str], str]:
     """The labels that were read beside the texts, and the column they came from."""
     kept = clustering.info.get("input", {}).get("columns", {}).get("label")
-    if clustering.corpus.labels is None:
+    labels: Sequence[str] | None = clustering.corpus.labels
+    if isinstance(clustering, LargeClustering) and kept is not None:
+        labels = read_documents([str(run / ASSIGNMENTS_FILE)], {"text": "label", "label": "label"}).labels
+    if labels is None:
         raise ValueError("this run kept no labels; name a file that has them: textmix evaluate RUN FILE --label COLUMN")
     if wanted is not None and kept is not None and wanted.casefold() != kept.casefold():
         raise ValueError(f'this run kept the labels of column "{kept}", not of "{wanted}"; name a file that has them')
-    return clustering.corpus.labels, f'column "{kept}"' if kept else "the labels kept with the run"
+    return labels, f'column "{kept}"' if kept else "the labels kept with the run"
 
 
 def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -> Sequence[str]:

@@ -59,7 +59,9 @@ def cluster_large_files(
     clusterer = TextClusterer(**settings, progress=progress)
     try:
         with saying_warnings(quiet=output.quiet):
-            outcome = cluster_large(files, columns, clusterer, plan, progress=progress, tell=_tell)
+            outcome = cluster_large(
+                files, columns, clusterer, plan, progress=progress, tell=_keep_quiet if output.quiet else _tell
+            )
     except KeyboardInterrupt as stopped:
         _tell("; ".join(["interrupted", *map(str, stopped.args)]))
         sys.exit(INTERRUPTED)
@@ -69,6 +71,10 @@ def cluster_large_files(
     n_seconds = time.perf_counter() - started
     clustering.seconds = {"starting": n_seconds_starting, **clustering.seconds, "all": n_seconds}
     show(clustering, report, columns, scores, output)
+
+
+def _keep_quiet(sentence: str) -> None:
+    pass
 
 
 def _tell(sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 _KIND = "corpus"
 _VERSION = 1
+_WORDS_SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """Documents as counts of words.
 
@@ -50,6 +52,11 @@ class Corpus:
     ids: list[str] | None = None
     labels: list[str] | None = None
     tokenizer: Tokenizer | None = None
+
+    def __repr__(self) -> str:
+        words = [*itertools.islice(self.vocabulary, _WORDS_SHOWN), *["…"] * (len(self.vocabulary) > _WORDS_SHOWN)]
+        shown = ", ".join(words)
+        return f"Corpus({self.counts.shape[0]:,} documents, {self.counts.shape[1]:,} words: {shown})"
 
     @classmethod
     def from_texts(

@@ -12,6 +12,7 @@ import functools
 import logging
 import math
 import os
+import re
 import signal
 import time
 import uuid
@@ -36,6 +37,9 @@ Result = TypeVar("Result")
 _POLL_SECONDS = 0.25  # how often the scheduler is asked for its workers while a step is waited for
 _SEND_SECONDS = 5.0  # how long Dask itself waits for a worker to send data to
 _MAX_REPEATS = 5  # of one step, in one call
+_CONNECT_SECONDS = 10.0
+_PATIENCE = 5.0  # seconds without any worker, after which that is said
+_ADDRESS = re.compile(r"inproc://.+|((tcp|tls|ucx|wss?)://)?[^/\s]+:[0-9]+")  # others make Dask hang for a minute
 _NEVER_BLAME = 1_000_000  # Dask gives a task up whose worker died so many times, innocent or not; by default 3
 
 
@@ -74,6 +78,8 @@ class DaskEngine:
     ) -> None:
         if isinstance(client, Client) and client.asynchronous:
             raise ValueError("client must not be an asynchronous one; make it by Client(…, asynchronous=False)")
+        if isinstance(client, str) and not _ADDRESS.fullmatch(client):
+            raise ValueError(f'"{client}" is no address of a Dask scheduler; that looks like tcp://10.0.0.5:8786')
         self.events: list[str] = []
         self._given = client
         self._n_threads = count_threads(-1 if n_jobs is None else n_jobs)
@@ -202,15 +208,16 @@ class DaskEngine:
 
     def _wait_for_workers(self) -> dict[Worker, int]:
         """The workers there are: at least one, or an error after some time."""
-        deadline = time.monotonic() + self._timeout
+        started, told = time.monotonic(), False
         while not (workers := self._workers()):
             self._tell_losses(workers)
             self._start_missing_workers()
-            if time.monotonic() > deadline:
-                raise WorkersLostError(
-                    f"the Dask cluster has had no worker for {self._timeout:g} s; "
-                    "start workers, or set a longer timeout where they take their time"
-                )
+            waited = time.monotonic() - started
+            if waited > self._timeout:
+                raise WorkersLostError(f"the Dask cluster has had no worker for {self._timeout:g} s; start some")
+            if waited > _PATIENCE and not told:
+                told = True
+                self._tell(f"the Dask cluster has no worker; waiting up to {self._timeout:g} s for one")
             time.sleep(_POLL_SECONDS)
         self._tell_losses(workers)
         self._start_missing_workers()
@@ -226,7 +233,8 @@ class DaskEngine:
         lost = Counter(home for home in self._homes if home is not None and home not in workers)
         for worker, n_partitions in lost.items():
             share = f"{n_partitions} of {len(self._homes)}"
-            self._tell(f"a worker was lost ({worker.address}): its partitions ({share}) are loaded again")
+            when = "" if workers else " once there is another worker"
+            self._tell(f"a worker was lost ({worker.address}): its partitions ({share}) are loaded again{when}")
         self._homes = [None if home in lost else home for home in self._homes]
         return bool(lost)
 
@@ -354,7 +362,7 @@ def _open_client(given: Client | str | None, n_workers: int, n_threads: int, sta
     if isinstance(given, Client):
         return given
     if given is not None:
-        return stack.enter_context(Client(given, set_as_default=False))
+        return stack.enter_context(Client(given, set_as_default=False, timeout=_CONNECT_SECONDS))
     # Starting workers sets variables in this process, too, which would slow down other programs that it starts.
     names = [*dask.config.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED"]
     restore_environment = functools.partial(_set_environment, {name: os.environ.get(name) for name in names})

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partitions import deal_out
 from textmix.engines.engine import Engine
+from textmix.inference.freed import return_freed_memory
 from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.parallel import MEANS, Statistics
 from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
@@ -160,7 +161,9 @@ def _start(
         return deal_out(start.astype(np.int32), source.n_partitions)
     with progress.task("starting", total=0) as task:
         n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
-        return start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
+        labels = start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
+    return_freed_memory()
+    return labels
 
 
 def _sample(

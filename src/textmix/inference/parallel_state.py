@@ -212,7 +212,9 @@ def start_from_sample(
     """
     n_sampled = max(min(source.n_partitions * SAMPLE_ENTRIES // max(source.n_entries, 1), source.n_partitions), 1)
     parts = [loader() for loader in source.loaders[:n_sampled]]
+    bounds = np.cumsum([part.lengths.size for part in parts])[:-1]
     prepared = join(parts, source)
+    del parts  # which takes a third of the memory of the start
     has_words = prepared.documents.lengths > 0
     rng = generator(seed, START)
     labels = np.full(has_words.size, -1, np.int32)
@@ -226,7 +228,6 @@ def start_from_sample(
         state.place_all(rng, tick)
     for sweep in range(n_sweeps):
         state.sample(generator(seed, START, sweep + 1), tick)
-    bounds = np.cumsum([part.lengths.size for part in parts])[:-1]
     sampled = [part.copy() for part in np.split(state.labels, bounds)]
     rest = deal_out(np.full(source.n_documents, -1, np.int32), source.n_partitions)[n_sampled:]
     return sampled + rest

@@ -26,7 +26,7 @@ def top_words(
     order: str,
     vocabulary: Sequence[str] | ArrayLike | None,
 ) -> list[list[ScoredWord]]:
-    """The n leading words of each cluster among those that occur in it; equals in the order of their columns."""
+    """The n leading words of each cluster among those that occur in it; equals by the alphabet."""
     names = _check(order, vocabulary, cluster_word_counts.shape[1])
     scored = score_words(cluster_word_counts, beta, order)
     return [_leading(names, cluster_word_counts.indices[entries], scores, n) for entries, scores in scored]
@@ -95,6 +95,9 @@ def _check(order: str, vocabulary: Sequence[str] | ArrayLike | None, n_words: in
 
 
 def _leading(names: NDArray[Any], words: NDArray[Any], scores: NDArray[np.float64], n: int) -> list[ScoredWord]:
-    """The n words of the highest scores, equals in the order of their columns."""
-    leading = np.lexsort((words, -scores))[: max(n, 0)]
+    """The n words of the highest scores, equals by the alphabet: the same whatever the order of the columns."""
+    if n < 1:
+        return []
+    least = -np.partition(-scores, n - 1)[n - 1] if n < scores.size else -np.inf
+    leading = sorted(np.flatnonzero(scores >= least), key=lambda i: (-scores[i], names[words[i]]))[:n]
     return [ScoredWord(names[words[i]], float(scores[i])) for i in leading]

@@ -32,6 +32,26 @@ WORK_FILE = "work.json"
 FORMAT = "textmix work"
 VERSION = 1
 
+# What settings are called on the command line.
+_OPTIONS = {
+    "model": "--model",
+    "n_clusters": "--clusters",
+    "alpha": "--alpha",
+    "beta": "--beta",
+    "n_sweeps": "--sweeps",
+    "init": "--init",
+    "random_state": "--seed",
+    "outlier_size": "--outlier-size",
+    "text": "--text",
+    "id": "--id",
+    "label": "--label",
+    "format": "--format",
+    "language": "--language",
+    "stem": "--stem",
+    "stop_words": "--stop-words",
+    "min_document_frequency": "--min-df",
+    "max_document_frequency": "--max-df",
+}
 _CHECKPOINT = Path(checkpoint.FILE)
 _TEMPORARY = re.compile(r"\.work\.json\.[0-9a-f]+\.tmp")
 _OWN_FILE = re.compile(rf"{_TEMPORARY.pattern}|{_CHECKPOINT.stem}\.(npz|tmp)|{score_files.OWN_FILE.pattern}")
@@ -148,9 +168,9 @@ class WorkFolder:
         if isinstance(old, dict) and isinstance(new, dict):
             self._refuse_others(old, new)
         run = f'the run in "{self.path}" began'
-        what = f"{name} is {new!r}, but {run} with {old!r}"
+        what = f"{_OPTIONS.get(name, name)} is {new!r}, but {run} with {old!r}"
         if name == "files":
-            what = f"the input files are others than when {run}, or have changed since"
+            what = f"the input files are others than when {run}, or have changed since, by size or time of change"
         raise OtherRunError(
             f"{what}; go on with the same command and files, or start anew: --force instead of --resume"
         )

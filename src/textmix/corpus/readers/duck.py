@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,31 @@ def literal_path(path: Path) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is Ctrl-C also while DuckDB works, which makes an error of its own of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
+
+
 def stream_rows(query: str, parameters: Sequence[object]) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of a query, a few at a time: DuckDB reads on only as they are taken."""
     with connect() as connection:
-        cursor = connection.execute(query, list(parameters))
-        while rows := cursor.fetchmany(ROWS_PER_FETCH):
+        with interruptible():
+            cursor = connection.execute(query, list(parameters))
+            rows = cursor.fetchmany(ROWS_PER_FETCH)
+        while rows:
             yield rows
+            with interruptible():
+                rows = cursor.fetchmany(ROWS_PER_FETCH)
 
 
 def fetch_row(query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
     """The only row of a query."""
-    with connect() as connection:
+    with connect() as connection, interruptible():
         row = connection.execute(query, list(parameters)).fetchone()
     return row if row is not None else ()
