@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic
 
+# Files of tests side by side on two cores; more would compile the same kernels once more each.
 test: $(VENV)/installed-dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

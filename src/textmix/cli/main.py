@@ -7,8 +7,11 @@ Modules that take long to import (numba, scikit-learn, DuckDB) are imported by t
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -177,8 +180,41 @@ def evaluate(
     command.evaluate_run(run, file, {"label": label, "id": id, "format": format})
 
 
+@app.command()
+def reproduce(
+    study: Annotated[str, typer.Argument(help="gsdpmm, gsdmm-study, xdmm, zhong-ghosh or dmafp.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials on small collections: some minutes.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the labelled collections. [default: $TEXTMIX_DATA]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the page. [default: studies, studies-quick]")
+    ] = None,
+    jobs: options.Jobs = None,
+    force: Annotated[bool, typer.Option("--force", help="Compute anew what is finished already.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compute a paper's tables and figures again, beside the printed numbers.
+
+    What is finished is kept: after an interruption the same command goes on.
+
+    [bold]Example[/bold]
+
+    textmix reproduce gsdmm-study --data collections --quick
+    """
+    from textmix.cli import reproduce as command
+
+    command.reproduce_study(study, quick=quick, data=data, out=out, jobs=jobs, force=force, quiet=quiet)
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def run() -> None:
     """Run the program; a mistake of the user is one line and exit code 2."""
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, _stop)  # as Ctrl-C: what batch systems send before they kill
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -1,0 +1,423 @@
+"""What Zhong and Ghosh say of their figures, and whether it is so of ours.
+
+Where they count collections ("on 12 of 15") a claim holds if ours are at least the same share of the collections at
+hand, rounded down; where they say "only on one", at most the same share, rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+from textmix.metrics import Hypothesis
+from textmix.studies.study import Claim, Results
+from textmix.studies.zhong_ghosh_numbers import (
+    ALGORITHMS,
+    BISECTING,
+    CLUTO,
+    CO_CLUSTER,
+    COLLECTIONS,
+    HYPOTHESES,
+    METHODS,
+    MODELS,
+    Scores,
+    printed_collections,
+    printed_nmi,
+    printed_times,
+    verdict,
+)
+
+SELECTED = ("frequency", "variance")
+SMALL = 3000  # documents: up to these a collection is medium to small
+SMALL_SETS = ("NG17-19", "k1b", "hitech", "tr11", "tr23", "tr41", "tr45")  # named by the paper
+SLIGHTLY = 0.02  # NMI
+VERY_GOOD = 0.85  # NMI
+VERY_POOR = 0.05  # NMI
+NOT_COMPUTED = "not computed"
+
+_BERNOULLI, _MULTINOMIAL, _VMF = MODELS.values()
+_WITHOUT_ANNEALING = tuple(name for names in MODELS.values() for name in names[:3])
+
+
+def claims(scores: Scores, results: Results) -> list[Claim]:
+    """All of sections 4.4 and 4.5 that can be read off the tables."""
+    return [
+        *_models(scores),
+        *_assignments(scores),
+        *_annealing(scores),
+        *_others(scores),
+        *_times(results),
+        *_selection_of_models(scores),
+        *_selection_tests(scores),
+    ]
+
+
+def _models(scores: Scores) -> list[Claim]:
+    worse = {
+        name: scores.p_values("none", Hypothesis(name, _BERNOULLI, MODELS[name])) for name in ("multinomial", "vMF")
+    }
+    tested = [name for name in worse["vMF"] if name in worse["multinomial"]]
+    worst = [name for name in tested if all(verdict(p[name]) < 0 for p in worse.values())]
+    sets = [name for name in tested if name != "ohscal"]
+    small = [name for name in scores.sets((*_MULTINOMIAL, *_VMF)) if name in SMALL_SETS]
+    better = [name for name in small if scores.best("none", name, _VMF) > scores.best("none", name, _MULTINOMIAL)]
+    davmfs = scores.p_values("none", HYPOTHESES["dav>dam"])
+    return [
+        Claim(
+            "Bernoulli is significantly worse than the other two models on all sets but ohscal",
+            set(worst) >= set(sets) if sets else None,
+            f"{_of(worst, tested)}, by the best algorithm of each model; holds if on all but ohscal"
+            if sets
+            else NOT_COMPUTED,
+        ),
+        _majority(
+            "vMF is better than multinomial, above all on the smaller sets (NG17-19, k1b, hitech, tr11 to tr45)",
+            better,
+            small,
+            "by the best algorithm of each model, of the sets named",
+        ),
+        _at_least("davmfs is significantly better than damnls on 12 of 15 sets", _for(davmfs), davmfs, 12),
+        _at_most("davmfs is significantly worse than damnls on only one", _against(davmfs), davmfs, 1),
+    ]
+
+
+def _assignments(scores: Scores) -> list[Claim]:
+    found = []
+    for test, said, n_printed in (
+        ("bb>wb", "the best of kberns, skberns, mixberns is significantly better than the worst on none of 15", 0),
+        ("bm>wm", "the best of kmnls, skmnls, mixmnls is significantly better than the worst on one of 15", 1),
+        ("bv>wv", "the best of kvmfs, skvmfs, softvmfs is significantly better than the worst on five of 15", 5),
+    ):
+        p_values = scores.p_values("none", HYPOTHESES[test])
+        found.append(_at_most(said, _for(p_values), p_values, n_printed))
+    sets = scores.sets(_WITHOUT_ANNEALING)
+    gains = [
+        scores.mean("none", name, soft)
+        - (scores.mean("none", name, hard) + scores.mean("none", name, stochastic)) / 2.0
+        for name in sets
+        for hard, stochastic, soft, _ in MODELS.values()
+    ]
+    gain = statistics.fmean(gains) if gains else math.nan
+    converged = [
+        value
+        for name in sets
+        for method in _WITHOUT_ANNEALING
+        for value in scores.values("converged", "none", name, method)
+    ]
+    share = statistics.fmean(converged) if converged else math.nan
+    return [
+        *found,
+        Claim(
+            "soft assignment is only slightly better than hard and stochastic assignment",
+            0.0 < gain < SLIGHTLY if gains else None,
+            f"by {gain:+.3f} NMI, mean of all sets and models; holds if above 0 and below {SLIGHTLY}"
+            if gains
+            else NOT_COMPUTED,
+        ),
+        Claim(
+            "most runs converge within 20 iterations",
+            share > 0.5 if converged else None,
+            f"{share:.0%} of the runs without annealing, on all words" if converged else NOT_COMPUTED,
+        ),
+    ]
+
+
+def _annealing(scores: Scores) -> list[Claim]:
+    multinomial = scores.p_values("none", HYPOTHESES["dam>bm"])
+    vmf = scores.p_values("none", HYPOTHESES["dav>bv"])
+    soft, annealed = _BERNOULLI[2:]
+    sets = scores.sets((soft, annealed))
+
+    def mean(value: str, name: str, method: str) -> float:
+        return statistics.fmean(scores.values(value, "none", name, method))
+
+    lower = [name for name in sets if scores.mean("none", name, annealed) < scores.mean("none", name, soft)]
+    likelier = [name for name in sets if mean("objective", name, annealed) > mean("objective", name, soft)]
+    lumped = [name for name in sets if mean("largest", name, annealed) > 0.5]
+    return [
+        _at_least(
+            "damnls is significantly better than the best of kmnls, skmnls, mixmnls on 12 of 15",
+            _for(multinomial),
+            multinomial,
+            12,
+        ),
+        _at_least("davmfs is significantly better than the best of its own three on 7 of 15", _for(vmf), vmf, 7),
+        _gains_by_size(scores),
+        _majority("annealing makes Bernoulli worse: daberns below mixberns", lower, sets),
+        _majority(
+            "annealing raises the objective of Bernoullis all the same",
+            likelier,
+            sets,
+            "weights are learned by mixberns only",
+        ),
+        _majority(
+            "annealed Bernoullis put most documents into one cluster", lumped, sets, "more than half of the documents"
+        ),
+        _best_of_model(scores),
+    ]
+
+
+def _best_of_model(scores: Scores) -> Claim:
+    text = "annealing is the best way of assigning for multinomials and vMFs"
+    sets = scores.sets((*_MULTINOMIAL, *_VMF))
+    if not sets:
+        return Claim(text, None, NOT_COMPUTED)
+    average = {method: scores.average("none", sets, method) for method in (*_MULTINOMIAL, *_VMF)}
+    best = [max(methods, key=lambda method: average[method]) for methods in (_MULTINOMIAL, _VMF)]
+    shown = ", ".join(f"{method} {value:.3f}" for method, value in average.items())
+    return Claim(text, best == ["damnls", "davmfs"], f"{shown}: mean NMI over {len(sets)} sets")
+
+
+def gain(scores: Scores, collection: str, model: str) -> float:
+    """By how many per cent annealing is better than soft assignment (Table 6)."""
+    soft, annealed = (scores.mean("none", collection, name) for name in MODELS[model][2:])
+    return 100.0 * (annealed - soft) / soft
+
+
+def _gains_by_size(scores: Scores) -> Claim:
+    text = f"annealing gains more on sets of up to {SMALL:,} documents"
+    sets = scores.sets((*_MULTINOMIAL[2:], *_VMF[2:]))
+    small = [name for name in sets if printed_collections()[name].sizes["none"][0] <= SMALL]
+    large = [name for name in sets if name not in small]
+    if not small or not large:
+        return Claim(text, None, NOT_COMPUTED)
+    gains = {
+        model: [statistics.fmean(gain(scores, name, model) for name in names) for names in (small, large)]
+        for model in ("multinomial", "vMF")
+    }
+    shown = "; ".join(
+        f"{model} {on_small:+.1f} % and {on_large:+.1f} %" for model, (on_small, on_large) in gains.items()
+    )
+    holds = all(on_small > on_large for on_small, on_large in gains.values())
+    return Claim(text, holds, f"{shown}: mean of {len(small)} small and of {len(large)} large sets; holds if both so")
+
+
+def _others(scores: Scores) -> list[Claim]:
+    sets = scores.sets((*_VMF, CO_CLUSTER))
+    below = [
+        name
+        for name in sets
+        if scores.mean("none", name, CO_CLUSTER) < min(scores.mean("none", name, method) for method in _VMF)
+    ]
+    poor = [
+        name
+        for name in sets
+        if scores.mean("none", name, CO_CLUSTER) < VERY_POOR
+        and statistics.fmean(scores.values("largest", "none", name, CO_CLUSTER)) > 0.5
+    ]
+    return [
+        _majority("co-clustering is mostly below the vMF algorithms", below, sets, "below all four of them"),
+        Claim(
+            "sometimes co-clustering gives very poor results: most documents in one cluster, NMI near 0",
+            bool(poor) if sets else None,
+            f"{_of(poor, sets)}: mean NMI below {VERY_POOR}, more than half of the documents in a cluster"
+            if sets
+            else NOT_COMPUTED,
+        ),
+        _no_cluto("CLUTO is significantly better than davmfs on 7 of 15 sets and worse on five"),
+        _deviations(scores),
+    ]
+
+
+def _deviations(scores: Scores) -> Claim:
+    text = "the results of the models vary much more from run to run than CLUTO's"
+    sets = scores.sets(METHODS)
+    if not sets or scores.n_runs(ALGORITHMS) < 2:
+        return Claim(text, None, NOT_COMPUTED)
+    cluto = statistics.fmean(printed_nmi()["none", name, CLUTO].deviation or 0.0 for name in sets)
+
+    def deviation(methods: Sequence[str]) -> float:
+        runs = [scores.nmi("none", name, method) for name in sets for method in methods]
+        return statistics.fmean(statistics.stdev(values) for values in runs if len(values) > 1)
+
+    ours = deviation(ALGORITHMS)
+    return Claim(
+        text,
+        ours > 2.0 * cluto,
+        f"mean standard deviation {ours:.3f}, CLUTO's as printed {cluto:.3f}, that of {BISECTING} "
+        f"{deviation([BISECTING]):.3f}; holds if more than twice CLUTO's",
+    )
+
+
+def _times(results: Results) -> list[Claim]:
+    """Of Table 7."""
+    n_clusters = results.arguments("n_clusters", "time")
+    seconds = {
+        (method, k): results.mean("fit_seconds", "time", method=method, n_clusters=k)
+        for method in METHODS
+        for k in n_clusters
+    }
+    computed = bool(seconds) and not any(math.isnan(value) for value in seconds.values())
+
+    def claim(text: str, is_so: Callable[[int], bool], evidence: str) -> Claim:
+        if not computed:
+            return Claim(text, None, NOT_COMPUTED)
+        so = [k for k in n_clusters if is_so(k)]
+        return Claim(
+            text, len(so) == len(n_clusters), f"{evidence}: at {len(so)} of {len(n_clusters)} K; holds if at all"
+        )
+
+    fastest = {k: min(METHODS, key=lambda method: seconds[method, k]) for k in n_clusters} if computed else {}
+    return [
+        claim(
+            "soft assignment takes longer than hard assignment",
+            lambda k: all(seconds[names[2], k] > seconds[names[0], k] for names in MODELS.values()),
+            "in each of the three models",
+        ),
+        claim(
+            "kvmfs is the fastest",
+            lambda k: fastest[k] == "kvmfs",
+            "fastest: " + ", ".join(f"{name} (K = {k})" for k, name in fastest.items()),
+        ),
+        claim(
+            "annealing is the most expensive",
+            lambda k: all(seconds[names[3], k] > max(seconds[n, k] for n in names[:3]) for names in MODELS.values()),
+            "the slowest of its model in each of the three",
+        ),
+        _compiled(seconds if computed else {}),
+    ]
+
+
+def _compiled(seconds: Mapping[tuple[str, int], float]) -> Claim:
+    text = "most of the models' algorithms would be faster than CLUTO if they were compiled"
+    times = {method: value for (method, k), value in seconds.items() if k == 20 and method in ALGORITHMS}
+    if not times:
+        return Claim(text, None, f"CLUTO is {NOT_COMPUTED}")
+    cluto = printed_times()[CLUTO, 20].mean
+    n_faster = sum(value < cluto for value in times.values())
+    return Claim(
+        text,
+        None,
+        f"CLUTO is {NOT_COMPUTED} here, and machines differ: ours are compiled, and {n_faster} of {len(times)} take "
+        f"less than the {cluto} s that are printed for CLUTO at K = 20",
+    )
+
+
+def _selection_of_models(scores: Scores) -> list[Claim]:
+    text = f"kberns, skberns, mixberns do very well on selected classic: above {VERY_GOOD}, and above the other models"
+    if "classic" in scores.sets(ALGORITHMS, SELECTED):
+        least = {s: min(scores.mean(s, "classic", method) for method in _BERNOULLI[:3]) for s in SELECTED}
+        most = {s: scores.best(s, "classic", (*_MULTINOMIAL, *_VMF)) for s in SELECTED}
+        evidence = "; ".join(f"{s}: at least {least[s]:.3f}, the others up to {most[s]:.3f}" for s in SELECTED)
+        classic = Claim(text, all(least[s] > max(VERY_GOOD, most[s]) for s in SELECTED), evidence)
+    else:
+        classic = Claim(text, None, f"classic {NOT_COMPUTED}")
+    still_worst = []
+    for selection in SELECTED:
+        sets = scores.sets(ALGORITHMS, [selection])
+        worst = [
+            name
+            for name in sets
+            if scores.best(selection, name, _BERNOULLI)
+            < min(scores.best(selection, name, _MULTINOMIAL), scores.best(selection, name, _VMF))
+        ]
+        said = f"in general Bernoulli is still the worst model ({selection} selection)"
+        still_worst.append(_majority(said, worst, sets, "by the best algorithm of each model"))
+    return [
+        classic,
+        *still_worst,
+        _moved(scores, _MULTINOMIAL, "multinomial algorithms are generally better on selected words", rises=True),
+        _moved(scores, _VMF, "vMF algorithms are lower on most sets of selected words", rises=False),
+    ]
+
+
+def _moved(scores: Scores, methods: Sequence[str], text: str, *, rises: bool) -> Claim:
+    """Whether selection raises or lowers the mean NMI in most cases."""
+    sets = scores.sets(methods, ("none", *SELECTED))
+    changes = [
+        scores.mean(selection, name, method) - scores.mean("none", name, method)
+        for selection in SELECTED
+        for name in sets
+        for method in methods
+    ]
+    if not changes:
+        return Claim(text, None, NOT_COMPUTED)
+    so = [change for change in changes if (change > 0.0 if rises else change < 0.0)]
+    word = "higher" if rises else "lower"
+    return Claim(
+        text,
+        len(so) > len(changes) / 2.0,
+        f"{word} in {len(so)} of {len(changes)} cases (four algorithms, {len(sets)} sets, two selections), by "
+        f"{statistics.fmean(changes):+.3f} in the mean of all; holds if in more than half",
+    )
+
+
+def _selection_tests(scores: Scores) -> list[Claim]:
+    frequency = scores.selection_p_values("frequency", "damnls")
+    variance = scores.selection_p_values("variance", "damnls")
+    spectral = scores.selection_p_values("variance", CO_CLUSTER)
+    found = [
+        _at_least("frequency selection makes damnls significantly better on 12 of 15", _for(frequency), frequency, 12),
+        _at_least("variance selection makes damnls significantly better on 14 of 15", _for(variance), variance, 14),
+    ]
+    for selection, n_better, n_worse in (("frequency", "six", "three"), ("variance", "13", "two")):
+        text = (
+            f"with {selection} selection it is the other way round: damnls is significantly better than davmfs on "
+            f"{n_better} and worse on {n_worse} of 15"
+        )
+        p_values = scores.p_values(selection, HYPOTHESES["dav>dam"])
+        better, worse = _against(p_values), _for(p_values)
+        evidence = f"better on {_of(better, p_values)}, worse on {_of(worse, p_values)}; holds if better on more"
+        found.append(Claim(text, len(better) > len(worse), evidence) if p_values else Claim(text, None, NOT_COMPUTED))
+    found += [
+        _at_least(
+            "variance selection makes co-clustering significantly better on 9 of 15", _for(spectral), spectral, 9
+        ),
+        _at_most(
+            "variance selection makes co-clustering significantly worse on two of 15", _against(spectral), spectral, 2
+        ),
+        _no_cluto("variance selection makes CLUTO significantly better on three of 15 sets and worse on six"),
+    ]
+    return [*found, *(_best_two(scores, selection) for selection in SELECTED)]
+
+
+def _best_two(scores: Scores, selection: str) -> Claim:
+    text = f"with {selection} selection damnls and davmfs (and CLUTO) are the best"
+    methods = (*ALGORITHMS, CO_CLUSTER)
+    sets = scores.sets(methods, [selection])
+    if not sets:
+        return Claim(text, None, NOT_COMPUTED)
+    ranked = sorted(methods, key=lambda method: -scores.average(selection, sets, method))
+    shown = ", ".join(f"{method} {scores.average(selection, sets, method):.3f}" for method in ranked[:4])
+    return Claim(text, set(ranked[:2]) == {"damnls", "davmfs"}, f"{shown}: mean NMI over {len(sets)} sets")
+
+
+def _for(p_values: Mapping[str, float]) -> list[str]:
+    return [name for name, p in p_values.items() if verdict(p) > 0]
+
+
+def _against(p_values: Mapping[str, float]) -> list[str]:
+    return [name for name, p in p_values.items() if verdict(p) < 0]
+
+
+def _of(found: Sequence[str], sets: Sequence[str] | Mapping[str, float]) -> str:
+    others = [name for name in sets if name not in found]
+    few = f"all but {', '.join(others)}" if 0 < len(others) < len(found) else ", ".join(found) if others else ""
+    names = f" ({few})" if few else ""
+    return f"{len(found)} of the {len(sets)} sets at hand{names}"
+
+
+def _at_least(text: str, found: Sequence[str], sets: Mapping[str, float], n_printed: int) -> Claim:
+    if not sets:
+        return Claim(text, None, NOT_COMPUTED)
+    wanted = max(1, math.floor(n_printed * len(sets) / len(COLLECTIONS)))
+    return Claim(text, len(found) >= wanted, f"{_of(found, sets)}; holds if at least {wanted}, the paper's share")
+
+
+def _at_most(text: str, found: Sequence[str], sets: Mapping[str, float], n_printed: int) -> Claim:
+    if not sets:
+        return Claim(text, None, NOT_COMPUTED)
+    allowed = min(math.ceil(n_printed * len(sets) / len(COLLECTIONS)), len(sets) - 1)
+    return Claim(text, len(found) <= allowed, f"{_of(found, sets)}; holds if at most {allowed}, the paper's share")
+
+
+def _majority(text: str, found: Sequence[str], sets: Sequence[str], how: str = "") -> Claim:
+    if not sets:
+        return Claim(text, None, NOT_COMPUTED)
+    evidence = f"{_of(found, sets)}{f', {how}' if how else ''}; holds if on more than half"
+    return Claim(text, len(found) > len(sets) / 2.0, evidence)
+
+
+def _no_cluto(text: str) -> Claim:
+    return Claim(text, None, "CLUTO is closed software")
