@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from textmix.studies import gsdpmm
-from textmix.studies.gsdpmm import ALPHAS, BETAS, STUDY, SWEEPS, read_table_3
+from textmix.studies.gsdpmm import STUDY, read_table_3
+from textmix.studies.gsdpmm_cells import ALPHAS, BETAS, SWEEPS
 from textmix.studies.study import Result, Results
 
 
