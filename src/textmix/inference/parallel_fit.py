@@ -127,6 +127,7 @@ def fit_parallel(
         converged = saved.settled
         if settings.polish and not interrupted:
             converged, interrupted = _polish(state, saved, checkpoint, progress)
+        return_freed_memory()  # of the sweeps, before the results take theirs
         if state.n_unlabelled > 0:
             raise KeyboardInterrupt  # before the first sweep was over there is nothing to keep
         labels = state.labels_in_order()
