@@ -29,7 +29,9 @@ from textmix.inference.parallel import (
     MEANS,
     SAMPLED,
     UNCOLLAPSED,
-    change_statistics,
+    Merger,
+    Outcome,
+    Statistics,
     forget_working,
     log_gammas,
     no_statistics,
@@ -289,18 +291,24 @@ def test_statistics_equal_a_recount_after_any_sweeps(
         assert state.log_joint() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+def changed(statistics: Statistics, outcome: Outcome) -> Statistics:
+    merger = Merger(statistics)
+    merger.add(outcome)
+    return merger.finish()
+
+
 def test_statistics_of_nothing_grow_by_a_recount_and_shrink_again():
     corpus, prior = CORPORA["short"], PRIORS["finite, few clusters"]
     state = state_of(corpus, random_labels(corpus, prior, 0), prior)
     documents, task = state.source.loaders[0](), state._task
     nothing = no_statistics(3, state.source.words.size, state.source.count_type)
     added = recount(documents, task, state.labels[0])
-    assert_equal_trees(change_statistics(nothing, [added]), state.statistics)
+    assert_equal_trees(changed(nothing, added), state.statistics)
     words, labels, counts = added.changes
     taken = added._replace(
         changes=(words, labels, -counts), size_changes=-added.size_changes, total_changes=-added.total_changes
     )
-    assert_equal_trees(change_statistics(state.statistics, [taken]), nothing)
+    assert_equal_trees(changed(state.statistics, taken), nothing)
 
 
 # The posterior
@@ -314,7 +322,7 @@ def chain(corpus: Corpus, prior: tuple, form: str, n_draws: int, thin: int) -> C
     for sweep in range(n_draws * thin):
         task = task._replace(sweep=sweep)
         outcome = sweep_partition(documents, task, labels, 0)
-        labels, task = outcome.labels, task._replace(statistics=change_statistics(task.statistics, [outcome]))
+        labels, task = outcome.labels, task._replace(statistics=changed(task.statistics, outcome))
         if sweep % thin == thin - 1:
             seen[reference.outcome(labels[has_words], prior)] += 1
     return seen
@@ -472,6 +480,14 @@ def test_a_run_that_broke_off_goes_on_as_if_it_had_not(start, tol, small_partiti
         with pytest.raises(BrokenOffError):
             fit(counts, checkpoint, start, tol=tol, n_sweeps=15)
         assert_same_run(fit(counts, checkpoint, start, tol=tol, n_sweeps=15), expected)
+
+
+def test_greedy_passes_end_when_no_more_than_a_share_of_tol_would_move(small_partitions):
+    runs = {}
+    for tol in (0.0, 1.0):
+        runs[tol] = MemoryCheckpoint()
+        assert fit(topics(), runs[tol], "online", tol=tol, n_sweeps=1).converged
+    assert runs[1.0].kept[-1].n_passes == 1 < runs[0.0].kept[-1].n_passes
 
 
 class Interrupting(SerialEngine):

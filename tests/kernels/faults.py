@@ -550,6 +550,20 @@ FAULTS = [
         PARALLEL_TESTS,
     ),
     Fault(
+        "parallel: what leaves a cluster is added to its pairs",
+        "kernels/parallel.py",
+        "counts[last] += changed_counts[change]",
+        "counts[last] += abs(changed_counts[change])",
+        PARALLEL_TESTS,
+    ),
+    Fault(
+        "parallel: changes are added to the next pair where there is none",
+        "kernels/parallel.py",
+        "if last < stop and labels[last] == label:",
+        "if last < stop:",
+        PARALLEL_TESTS,
+    ),
+    Fault(
         "parallel: merged labels are not in order",
         "kernels/parallel.py",
         "order, _ = sort_by(changed_labels, n_labels, everything)",

@@ -51,6 +51,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "metropolis.metropolis_sweep": ("twins", "recount", "posterior", "distance", "faults"),
     "parallel.sweep_independently": ("reference", "twins", "posterior", "distance", "faults"),
     "parallel.list_changes": ("recount", "twins", "faults"),
+    "parallel.add_changes": ("recount", "twins", "faults"),
     "parallel.merge_changes": ("recount", "twins", "faults"),
     "parallel.spread_rows": ("reference", "twins"),
     "parallel.take_log_ratios": ("reference", "twins", "faults"),
@@ -83,6 +84,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "counts.fill_by_document": ("twins", "recount"),
     "counts.hash_rows": ("twins",),
     "counts.count_lengths": ("recount", "twins"),
+    "counts.leave_out_words": ("twins",),
 }
 
 PRIORS = {

@@ -25,7 +25,7 @@ def outcomes() -> dict[str, dict[str, list]]:
     from textmix.inference.identical import count_twins
     from textmix.inference.scoring import PartitionScorer
     from textmix.kernels.conditionals import settle_ties
-    from textmix.kernels.counts import classify_counts, hash_rows
+    from textmix.kernels.counts import classify_counts, hash_rows, leave_out_words
 
     found: dict[str, dict[str, list]] = {}
     for name in ("short", "fractional", "large β", "words differ"):
@@ -38,6 +38,9 @@ def outcomes() -> dict[str, dict[str, list]]:
             ).tolist(),
             "numbers": [],
         }
+        rows = (counts.indptr.copy(), counts.indices.copy(), np.rint(counts.data), np.empty(counts.shape[0]))
+        leave_out_words(counts.shape[1] // 2, *rows)
+        found[name]["exact"] += [values.tolist() for values in rows]
         for prior_name, prior in PRIORS.items():
             for sampler in SAMPLERS:
                 for arithmetic in ARITHMETICS:

@@ -50,7 +50,7 @@ class DirichletMultinomialMixture(GibbsMixture):
         Upper bound on the number of sweeps.
     tol : float, default=1e-3
         Sampling stops when, over five sweeps, the log joint rises and the number of moves falls by less than this, a
-        document. 0 runs all sweeps.
+        document. 0 runs all sweeps. Greedy passes of the parallel sampler stop when no more than this share would move.
     sampler : {"auto", "sparse", "dense"}, default="auto"
         How the counts of clusters are stored: as lists of (cluster, count) pairs for each word, as a row for each word
         with a column for each cluster, or for each word whichever is faster. The distribution sampled is the same.

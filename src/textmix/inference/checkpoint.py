@@ -51,6 +51,7 @@ class FileCheckpoint:
             "sampling": state.sampling,
             "n_passes": state.n_passes,
             "settled": state.settled,
+            "polished": state.polished,
         }
         temporary = self._path.with_suffix(".tmp")
         with open(temporary, "wb") as file:

@@ -12,7 +12,6 @@ A step over a partition is a pure function of the partition, its labels, the sta
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +22,12 @@ from textmix.inference.partitioned import select_documents
 from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
 from textmix.kernels.gibbs import NEW
-from textmix.kernels.parallel import DRAW, list_changes, merge_changes, spread_rows, sweep_independently
+from textmix.kernels.parallel import DRAW, add_changes, list_changes, merge_changes, spread_rows, sweep_independently
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
-FEWEST_MERGED = 1 << 20  # changes worth a pass over the statistics
+FEWEST_MERGED = 1 << 18  # new pairs worth a pass over the statistics
 ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
 WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
@@ -71,13 +70,16 @@ class Working(NamedTuple):
     empty: NDArray[np.int32]  # all other labels
 
 
+Changes = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, labels, counts
+
+
 class Outcome(NamedTuple):
     """What a step made of a partition."""
 
     labels: NDArray[np.int32]
     n_moved: int
     log_totals: float  # Σ log of the weights of all clusters together, a document relative to an empty cluster
-    changes: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, labels, counts
+    changes: Changes
     size_changes: NDArray[np.int64]
     total_changes: NDArray[np.int64]
 
@@ -101,37 +103,37 @@ def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
 
 
 class Merger:
-    """Statistics that follow the outcomes of partitions, merged when enough have come to be worth it."""
+    """Statistics that follow the outcomes of partitions.
+
+    Changes of pairs that are there are added to them. New pairs wait until there are enough of them to be worth a pass
+    over the statistics.
+    """
 
     def __init__(self, statistics: Statistics) -> None:
-        self._statistics = statistics
-        self._waiting: list[Outcome] = []
+        sizes, totals, starts, labels, counts = statistics
+        self._statistics = Statistics(sizes.copy(), totals.copy(), starts, labels, counts.copy())
+        self._waiting: list[Changes] = []
         self._n_waiting = 0
 
     def add(self, outcome: Outcome) -> None:
-        """Take what a partition changed; its labels are not kept."""
-        self._waiting.append(outcome)
-        self._n_waiting += outcome.changes[0].size
-        if self._n_waiting > max(self._statistics.counts.size, FEWEST_MERGED):
+        """Take what a partition changed; nothing of the outcome is kept."""
+        sizes, totals, *pairs = self._statistics
+        sizes += outcome.size_changes
+        totals += outcome.total_changes
+        left = add_changes(*pairs, *outcome.changes)
+        self._waiting.append(left)
+        self._n_waiting += left[0].size
+        if self._n_waiting > max(self._statistics.counts.size // 4, FEWEST_MERGED):
             self.finish()
 
     def finish(self) -> Statistics:
         """The statistics after all that was added."""
-        if self._waiting:
-            self._statistics = change_statistics(self._statistics, self._waiting)
+        sizes, totals, *pairs = self._statistics
+        if self._n_waiting > 0 or not self._statistics.counts.all():
+            columns = [np.concatenate(arrays) for arrays in zip(*self._waiting, strict=True)]
             self._waiting, self._n_waiting = [], 0
+            self._statistics = Statistics(sizes, totals, *merge_changes(*pairs, *columns, sizes.size))
         return self._statistics
-
-
-def change_statistics(statistics: Statistics, outcomes: Sequence[Outcome]) -> Statistics:
-    """The statistics after what some partitions changed."""
-    sizes, totals = statistics.sizes.copy(), statistics.totals.copy()
-    for outcome in outcomes:
-        sizes += outcome.size_changes
-        totals += outcome.total_changes
-    columns = [np.concatenate(arrays) for arrays in zip(*(outcome.changes for outcome in outcomes), strict=True)]
-    merged = merge_changes(statistics.starts, statistics.labels, statistics.counts, *columns, sizes.size)
-    return Statistics(sizes, totals, *merged)
 
 
 def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outcome:

@@ -49,6 +49,7 @@ class Saved:
     sampling: bool = True  # sweeps go on; False: greedy passes do
     n_passes: int = 0
     settled: bool = False
+    polished: bool = False  # hardly a document would move any more
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def fit_parallel(
             interrupted = _sample(state, settings, saved, checkpoint, progress)
         converged = saved.settled
         if settings.polish and not interrupted:
-            converged, interrupted = _polish(state, saved, checkpoint, progress)
+            converged, interrupted = _polish(state, settings, saved, checkpoint, progress)
         return_freed_memory()  # of the sweeps, before the results take theirs
         if state.n_unlabelled > 0:
             raise KeyboardInterrupt  # before the first sweep was over there is nothing to keep
@@ -204,9 +205,14 @@ def _sample(
     return outcome.interrupted
 
 
-def _polish(state: ParallelState, saved: Saved, checkpoint: Checkpoint, progress: Progress) -> tuple[bool, bool]:
-    """Greedy passes until no document would move; whether that was reached, and whether it was interrupted."""
-    first = saved.n_passes
+def _polish(
+    state: ParallelState, settings: ParallelSettings, saved: Saved, checkpoint: Checkpoint, progress: Progress
+) -> tuple[bool, bool]:
+    """Greedy passes until hardly a document would move; whether that was reached, and whether it was interrupted.
+
+    Hardly: a share of `tol`. To the last one of millions it would take many more passes than all sampling.
+    """
+    first, most_moved = saved.n_passes, settings.tol * state.source.n_with_words
 
     def greedy_move(index: int, tick: Tick) -> Mapping[str, float]:
         return {"n_moved": state.improve(first + index, tick)}
@@ -214,16 +220,17 @@ def _polish(state: ParallelState, saved: Saved, checkpoint: Checkpoint, progress
     def keep(trace: Trace) -> bool:
         saved.labels, saved.sampling = state.labels, False
         saved.n_passes = first + len(trace.columns["n_moved"])
+        saved.polished = trace.columns["n_moved"][-1] <= most_moved
         checkpoint.save(saved)
-        return trace.columns["n_moved"][-1] == 0
+        return saved.polished
 
     outcome = run(
         [greedy_move],
-        n_sweeps=MAX_GREEDY_PASSES - first,
+        n_sweeps=0 if saved.polished else MAX_GREEDY_PASSES - first,
         n_documents=state.source.n_documents,
         settled=keep,
         progress=progress,
         name="polishing",
         columns=("n_moved",),
     )
-    return outcome.stopped_by_itself, outcome.interrupted
+    return saved.polished, outcome.interrupted

@@ -17,7 +17,7 @@ from textmix.corpus.partitions import n_partitions
 from textmix.inference.layout import Prepared, prepare_documents
 from textmix.inference.perplexity import sum_log_betas
 from textmix.inference.run import Tick
-from textmix.kernels.counts import count_lengths
+from textmix.kernels.counts import count_lengths, leave_out_words
 from textmix.kernels.state import Documents
 
 LONGEST_COUNTED = 1 << 12  # lengths beyond are too rare to have a row of the length table
@@ -115,11 +115,11 @@ def _row_sums(row_starts: NDArray[np.int64], counts: NDArray[np.int32]) -> NDArr
 def _read_partition(files: PartitionFiles, n_kept: int, count_type: Any, partition: int) -> Documents:
     """A partition without the words of a single document."""
     row_starts, words, counts = files.read(partition)
-    kept = words < n_kept
-    places = np.zeros(words.size + 1, count_type)
-    np.cumsum(kept, out=places[1:])
-    lengths = _row_sums(row_starts, counts).astype(count_type)
-    return Documents(places[row_starts], words[kept], counts[kept].astype(count_type), lengths)
+    counts = counts.astype(count_type, copy=False)
+    lengths = np.empty(row_starts.size - 1, count_type)
+    leave_out_words(n_kept, row_starts, words, counts, lengths)
+    starts = row_starts.astype(count_type)
+    return Documents(starts, words[: starts[-1]], counts[: starts[-1]], lengths)
 
 
 def _same(documents: Documents) -> Documents:

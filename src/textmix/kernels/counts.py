@@ -119,3 +119,19 @@ def count_lengths(lengths, limit):
         if length <= limit:
             frequencies[length] += 1
     return frequencies
+
+
+@kernel
+def leave_out_words(n_kept, row_starts, words, counts, lengths):
+    """Take words from n_kept on out of rows, in place; lengths gets the sum of each row, with them."""
+    place, entry = 0, row_starts[0]
+    for row in range(lengths.size):
+        total = np.int64(0)
+        for _ in range(row_starts[row + 1] - entry):
+            total += counts[entry]
+            if words[entry] < n_kept:
+                words[place], counts[place] = words[entry], counts[entry]
+                place += 1
+            entry += 1
+        lengths[row] = total
+        row_starts[row + 1] = place

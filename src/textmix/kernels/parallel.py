@@ -157,35 +157,64 @@ def sort_by(values, n_values, order):
 
 
 @kernel
+def add_changes(starts, labels, counts, changed_words, changed_labels, changed_counts):
+    """Add changes to the counts of clusters by word (labels rise within a word), as far as these have the pair.
+
+    Returns the changes that are left: (words, labels, counts). Counts may become 0.
+    """
+    left = np.empty(changed_words.size, np.uint32)
+    n_left = 0
+    for change in range(changed_words.size):
+        word, label = changed_words[change], changed_labels[change]
+        first, stop = starts[word], starts[word + 1]
+        last = min(first + label, stop)  # of labels that rise from 0 on, the label is there or before
+        if last == stop or labels[last] != label:
+            while first < last:
+                middle = (first + last) // 2
+                if labels[middle] < label:
+                    first = middle + 1
+                else:
+                    last = middle
+        if last < stop and labels[last] == label:
+            counts[last] += changed_counts[change]
+        else:
+            left[n_left] = change
+            n_left += 1
+    return changed_words[left[:n_left]], changed_labels[left[:n_left]], changed_counts[left[:n_left]]
+
+
+@kernel
 def merge_changes(starts, labels, counts, changed_words, changed_labels, changed_counts, n_labels):
-    """The counts of clusters by word (labels rise within a word, no count is 0) after changes, in the same form."""
+    """The counts of clusters by word after changes: labels rise within a word, no count is 0."""
     n_words = starts.size - 1
     everything = np.arange(changed_words.size).astype(np.uint32)  # merged long before there are more than 2³²
     order, _ = sort_by(changed_labels, n_labels, everything)
     order, change_starts = sort_by(changed_words, n_words, order)
+    room = 0
+    for word in range(n_words):
+        n_changes = change_starts[word + 1] - change_starts[word]
+        room += min(starts[word + 1] - starts[word] + n_changes, n_labels)
     new_starts = np.zeros_like(starts)
-    new_labels = np.empty(labels.size + changed_words.size, np.int32)
-    new_counts = np.empty(labels.size + changed_words.size, counts.dtype)
+    new_labels = np.empty(room, np.int32)
+    new_counts = np.empty(room, counts.dtype)
     n = 0
     for word in range(n_words):
         pair, last_pair = starts[word], starts[word + 1]
         change, last_change = change_starts[word], change_starts[word + 1]
-        while change < last_change:
-            label = changed_labels[order[change]]
-            while pair < last_pair and labels[pair] < label:
-                new_labels[n], new_counts[n] = labels[pair], counts[pair]
-                n, pair = n + 1, pair + 1
+        while pair < last_pair or change < last_change:
+            label = np.int64(n_labels)
+            if pair < last_pair:
+                label = np.int64(labels[pair])
+            if change < last_change:
+                label = min(label, np.int64(changed_labels[order[change]]))
             count = np.int64(0)
             if pair < last_pair and labels[pair] == label:
-                count, pair = counts[pair], pair + 1
+                count, pair = np.int64(counts[pair]), pair + 1
             while change < last_change and changed_labels[order[change]] == label:
                 count, change = count + changed_counts[order[change]], change + 1
             if count != 0:
                 new_labels[n], new_counts[n] = label, count
                 n += 1
-        while pair < last_pair:
-            new_labels[n], new_counts[n] = labels[pair], counts[pair]
-            n, pair = n + 1, pair + 1
         new_starts[word + 1] = n
     return new_starts, new_labels[:n].copy(), new_counts[:n].copy()
 
