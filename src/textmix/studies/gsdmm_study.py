@@ -40,11 +40,12 @@ PRINTED_WORDS = {
     "excel": ("vba cell file data", {0.1: "file matlab cell vba", 0.2: "oracle sql file data"}),
 }
 N_WORDS = 5  # of a cluster: its label, and four more
+VARIANTS = {"run": "all five steps", "with all": "without the fifth step"}  # parts, and how titles were prepared
 
 _WORD = re.compile(r"[a-z]+")
 
 
-def prepare(name: str) -> Collection:
+def prepare(name: str, least_titles: int = 2) -> Collection:
     """The study's five steps: lower case; Latin letters, no stop words; lemmas; 2 to 15 letters; 2 documents."""
     texts, labels = read(name)
     lemmas, stop_words = noun_lemmas(), language_stop_words("english")
@@ -54,14 +55,32 @@ def prepare(name: str) -> Collection:
         return [word for word in kept if 2 <= len(word) <= 15]
 
     corpus = Corpus.from_texts(
-        texts, tokenizer=words, language=None, min_word_length=2, max_word_length=15, min_document_frequency=2
+        texts,
+        tokenizer=words,
+        language=None,
+        min_word_length=2,
+        max_word_length=15,
+        min_document_frequency=least_titles,
     )
     return Collection(name, corpus.counts, labels, list(corpus.vocabulary))
 
 
+def prepare_with_all(name: str) -> Collection:
+    """The first four steps: words of a single title stay."""
+    return prepare(name, 1)
+
+
 def run(beta: float, seed: int) -> Values:
     """One run of GSDMM."""
-    titles = load("StackOverflow", prepare)
+    return _run(load("StackOverflow", prepare), beta, seed)
+
+
+def run_with_all(beta: float, seed: int) -> Values:
+    """One run with the words of a single title, too."""
+    return _run(load("StackOverflow", prepare_with_all), beta, seed)
+
+
+def _run(titles: Collection, beta: float, seed: int) -> Values:
     model = DirichletMultinomialMixture(
         100, 0.1, beta, n_sweeps=N_SWEEPS, tol=0, polish=False, random_state=seed, progress=False
     )
@@ -90,6 +109,7 @@ def describe_data() -> Values:
     return {
         "n_documents": int(titles.counts.shape[0]),
         "n_words": int(titles.counts.shape[1]),
+        "n_all_words": int(load("StackOverflow", prepare_with_all).counts.shape[1]),
         "length": float(lengths.mean()),
         "n_empty": int(np.count_nonzero(lengths == 0)),
         "words": words,
@@ -99,7 +119,12 @@ def describe_data() -> Values:
 def plan(quick: bool) -> Sequence[Cell]:
     """All runs; of a quick one, two of each."""
     trials = range(2 if quick else N_TRIALS)
-    runs = [Cell("run", {"beta": beta, "seed": seed}, "StackOverflow") for seed in trials for beta in BETAS]
+    runs = [
+        Cell(part, {"beta": beta, "seed": seed}, "StackOverflow")
+        for part in VARIANTS
+        for seed in trials
+        for beta in BETAS
+    ]
     return [Cell("data", {}, "StackOverflow"), *runs]
 
 
@@ -120,7 +145,7 @@ def make_page(results: Results) -> Page:
     if about:
         page.add(
             f"That leaves {about['n_words']:,} words, {about['length']:.2f} a title, and {about['n_empty']} titles "
-            "without any."
+            f"without any. Without the fifth step there are {about['n_all_words']:,} words. All is computed both ways.",
         )
     if seconds:
         mean = sum(seconds) / len(seconds)
@@ -130,40 +155,54 @@ def make_page(results: Results) -> Page:
         )
     page.add("## Table 1: number of clusters")
     rows = [
-        Compared((f"β = {beta}",), Printed(PRINTED_CLUSTERS[beta]), results.values("n_clusters", "run", beta=beta))
+        Compared((name, f"β = {beta}"), Printed(PRINTED_CLUSTERS[beta]), results.values("n_clusters", part, beta=beta))
+        for part, name in VARIANTS.items()
         for beta in BETAS
     ]
-    page.add_comparison("table-1", ["β"], rows, EXPLANATIONS, digits=1)
+    page.add_comparison("table-1", ["words", "β"], rows, digits=1)
+    differences = {part: _mean_difference(results, part) for part in VARIANTS}
+    if not any(map(math.isnan, differences.values())):
+        page.add(
+            "From the paper's numbers of clusters these differ by "
+            + " and ".join(f"{differences[part]:.1f} ({name})" for part, name in VARIANTS.items())
+            + " in the mean. "
+            + (
+                "So it seems that in the study the fifth step had no effect."
+                if differences["with all"] < 0.5 * differences["run"]
+                else "The fifth step does not explain them."
+            )
+        )
     _add_figures(page, results)
     _add_words(page, results, about.get("words", {}))
-    page.add("## What the study says")
-    page.add_claims(claims(results))
+    for part, name in VARIANTS.items():
+        page.add(f"## What the study says: {name}")
+        page.add_claims(claims(results, part), "claims" if part == "run" else "claims-with-all")
     return page
 
 
-EXPLANATIONS: dict[tuple[str, ...], str] = {}
+def _mean_difference(results: Results, part: str) -> float:
+    found = [abs(results.mean("n_clusters", part, beta=beta) - PRINTED_CLUSTERS[beta]) for beta in BETAS]
+    return sum(found) / len(found)
 
 
 def _add_figures(page: Page, results: Results) -> None:
-    lines = []
-    for beta in BETAS:
-        curves = results.values("by_sweep", "run", beta=beta)
-        if curves:
-            trials = [list(at) for at in zip(*curves, strict=True)]
-            lines.append(Line.of_trials(f"β = {beta}", range(1, N_SWEEPS + 1), trials))
-    page.add("## Figure 1: number of clusters by iteration")
-    page.add_figure("figure-1", Figure("Number of clusters", "iteration", "clusters", [Panel("", lines)]))
-    page.add("## Figure 2: homogeneity, completeness and NMI by β")
+    by_sweep, by_beta, rows = [], [], []
     names = ("homogeneity", "completeness", "nmi")
-    page.add_figure(
-        "figure-2",
-        Figure("Scores", "β", "score", [Panel("", [line_by(results, name, name, "run", "beta") for name in names])]),
-    )
-    page.add_table(
-        ["β", "homogeneity", "completeness", "NMI"],
-        [[beta, *(results.mean(name, "run", beta=beta) for name in names)] for beta in BETAS],
-        "scores",
-    )
+    for part, variant in VARIANTS.items():
+        lines = []
+        for beta in BETAS:
+            curves = results.values("by_sweep", part, beta=beta)
+            if curves:
+                trials = [list(at) for at in zip(*curves, strict=True)]
+                lines.append(Line.of_trials(f"β = {beta}", range(1, N_SWEEPS + 1), trials))
+        by_sweep.append(Panel(variant, lines))
+        by_beta.append(Panel(variant, [line_by(results, name, name, part, "beta") for name in names]))
+        rows += [[variant, beta, *(results.mean(name, part, beta=beta) for name in names)] for beta in BETAS]
+    page.add("## Figure 1: number of clusters by iteration")
+    page.add_figure("figure-1", Figure("Number of clusters", "iteration", "clusters", by_sweep))
+    page.add("## Figure 2: homogeneity, completeness and NMI by β")
+    page.add_figure("figure-2", Figure("Scores", "β", "score", by_beta))
+    page.add_table(["words", "β", "homogeneity", "completeness", "NMI"], rows, "scores")
 
 
 def _add_words(page: Page, results: Results, true_words: dict[str, list[str]]) -> None:
@@ -175,60 +214,56 @@ def _add_words(page: Page, results: Results, true_words: dict[str, list[str]]) -
     rows = []
     for topic, (true, printed) in PRINTED_WORDS.items():
         ours = [word for word in true_words.get(topic, []) if word != topic]
-        rows.append([topic, "true cluster", true.replace(" ", ", "), ", ".join(ours)])
+        rows.append([topic, "true cluster", true.replace(" ", ", "), *[", ".join(ours)] * len(VARIANTS)])
         for beta, words in printed.items():
-            found = words_of_topic(results, topic, beta)
-            rows.append(
-                [
-                    topic,
-                    f"β = {beta}",
-                    f"{words.replace(' ', ', ')} ({len(set(words.split()) & set(true.split()))})",
-                    f"{', '.join(found)} ({len(set(found) & set(ours))})" if found else "no such cluster",
-                ]
-            )
-    page.add_table(["topic", "", "paper", "ours"], rows, "table-3")
+            shown = [f"{words.replace(' ', ', ')} ({len(set(words.split()) & set(true.split()))})"]
+            for part in VARIANTS:
+                found = words_of_topic(results, topic, beta, part=part)
+                common = len(set(found) & set(ours))
+                shown.append(f"{', '.join(found)} ({common})" if found else "no such cluster")
+            rows.append([topic, f"β = {beta}", *shown])
+    page.add_table(["topic", "", "paper", *VARIANTS.values()], rows, "table-3")
     page.add(
         "## Table 4: labels of the clusters",
         "The most frequent word of each cluster of at least ten titles, largest first, repeated ones left out. Seed 0.",
     )
     page.add_table(
-        ["β", "clusters", "of at least ten", "labels"],
-        [_labels_row(results, beta) for beta in BETAS],
+        ["words", "β", "clusters", "of at least ten", "labels"],
+        [[name, *_labels_row(results, part, beta)] for part, name in VARIANTS.items() for beta in BETAS],
         "table-4",
     )
 
 
-def _labels_row(results: Results, beta: float) -> list[object]:
-    [run] = results.find("run", beta=beta, seed=0)
+def _labels_row(results: Results, part: str, beta: float) -> list[object]:
+    [run] = results.find(part, beta=beta, seed=0)
     if run.values is None:
         return [beta, "", "", run.reason]
     large = [words[0] for words, size in zip(run.values["words"], run.values["sizes"], strict=True) if size >= 10]
     return [beta, run.values["n_clusters"], len(large), ", ".join(dict.fromkeys(large))]
 
 
-def words_of_topic(results: Results, topic: str, beta: float, seed: int = 0) -> list[str]:
+def words_of_topic(results: Results, topic: str, beta: float, seed: int = 0, part: str = "run") -> list[str]:
     """The words beside a topic in its cluster: the largest one that has the topic among its words."""
-    for words in next(iter(results.values("words", "run", beta=beta, seed=seed)), []):
+    for words in next(iter(results.values("words", part, beta=beta, seed=seed)), []):
         if topic in words:
             return [word for word in words if word != topic]
     return []
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results, part: str = "run") -> list[Claim]:
     """What the study says of its figures."""
-    clusters = [results.mean("n_clusters", "run", beta=beta) for beta in BETAS]
+    clusters = [results.mean("n_clusters", part, beta=beta) for beta in BETAS]
     found = {
-        name: [results.mean(name, "run", beta=beta) for beta in BETAS]
-        for name in ("homogeneity", "completeness", "nmi")
+        name: [results.mean(name, part, beta=beta) for beta in BETAS] for name in ("homogeneity", "completeness", "nmi")
     }
 
     def listed(values: Sequence[float], digits: int = 3) -> str:
         return ", ".join(f"{value:.{digits}f}" for value in values)
 
-    curves = results.values("by_sweep", "run")
+    curves = results.values("by_sweep", part)
     change = max((abs(curve[-1] - curve[4]) / curve[-1] for curve in curves), default=math.nan)
     best = BETAS[int(np.argmax(found["nmi"]))]
-    common = {beta: _words_in_common(results, beta) for beta in (0.1, 0.2)}
+    common = {beta: _words_in_common(results, part, beta) for beta in (0.1, 0.2)}
     homogeneity, completeness = found["homogeneity"], found["completeness"]
     lowest, highest = min(map(min, found.values())), max(map(max, found.values()))
     said = [
@@ -263,11 +298,11 @@ def _falls(values: Sequence[float]) -> bool:
     return all(after < before for before, after in pairwise(values))
 
 
-def _words_in_common(results: Results, beta: float) -> float:
+def _words_in_common(results: Results, part: str, beta: float) -> float:
     true: dict[str, list[str]] = next(iter(results.values("words", "data")), {})
-    seeds = results.arguments("seed", "run", beta=beta)
+    seeds = results.arguments("seed", part, beta=beta)
     shared = [
-        len(set(words_of_topic(results, topic, beta, seed)) & set(true.get(topic, [])))
+        len(set(words_of_topic(results, topic, beta, seed, part)) & set(true.get(topic, [])))
         for seed in seeds
         for topic in PRINTED_WORDS
     ]
@@ -277,7 +312,7 @@ def _words_in_common(results: Results, beta: float) -> float:
 STUDY = Study(
     "gsdmm-study",
     "Goldstein: Experimenting with GSDMM for short text (2020)",
-    {"run": run, "data": describe_data},
+    {"run": run, "with all": run_with_all, "data": describe_data},
     plan,
     make_page,
 )

@@ -131,13 +131,13 @@ class Page:
         self.blocks.append(f"![{figure.title}]({{figures}}/{name}.png)")
         self.tables[name] = figure.numbers()
 
-    def add_claims(self, claims: Sequence[Claim]) -> None:
+    def add_claims(self, claims: Sequence[Claim], name: str = "claims") -> None:
         """What the paper says of its figures, and whether it is so of ours."""
         answers = {True: "holds here", False: "**does not**", None: "cannot be told"}
         self.add_table(
             ["the paper says", "here", "figures"],
             [[claim.text, answers[claim.holds], claim.evidence] for claim in claims],
-            "claims",
+            name,
         )
 
     def write(self, folder: Path, name: str, results: Results) -> Path:
