@@ -8,7 +8,11 @@ from textmix.studies import gsdmm_study
 from textmix.studies.gsdmm_study import BETAS, STUDY
 from textmix.studies.study import Result, Results
 
-TRUE = {"wordpress": ["wordpress", "post", "page"], "svn": ["svn", "file"], "excel": ["excel", "cell"]}
+TRUE = {
+    "wordpress": ["wordpress", "post", "page", "blog", "theme", "tag", "menu", "loop"],
+    "svn": ["svn", "file"],
+    "excel": ["excel", "cell"],
+}
 
 
 def results_by(make) -> Results:
@@ -36,10 +40,10 @@ def make(scores, n_clusters, by_sweep, words):
 
 
 LIKE_THE_STUDY = make(
-    ([0.5, 0.49, 0.48, 0.47, 0.46], [0.41, 0.42, 0.43, 0.44, 0.42], [0.41, 0.42, 0.45, 0.44, 0.43]),
+    ([0.5, 0.47, 0.46, 0.42, 0.41], [0.41, 0.42, 0.43, 0.44, 0.42], [0.41, 0.42, 0.45, 0.44, 0.43]),
     [100, 64, 26, 20, 13],
     [90, 60, 50, 45, 40, 40, 40, 40, 40, 39],
-    [["wordpress", "post", "page"], ["wordpress", "drupal", "page"]],
+    [TRUE["wordpress"], ["wordpress", "drupal", "page", "blog", "theme", "tag", "menu"]],
 )
 THE_REVERSE = make(
     ([0.1, 0.2, 0.3, 0.4, 0.6], [0.9, 0.8, 0.7, 0.6, 0.65], [0.9, 0.8, 0.7, 0.6, 0.5]),
@@ -61,7 +65,8 @@ def test_the_page_says_how_long_the_author_waited_and_we():
     text = "\n".join(gsdmm_study.make_page(LIKE_THE_STUDY).blocks)
     assert "33,600 times as fast" in text
     assert (
-        "| wordpress | β = 0.2 | drupal, sharepoint, page, magento (1) | drupal, page (1) | drupal, page (1) |" in text
+        "| wordpress | β = 0.2 | drupal, sharepoint, page, magento (1) | drupal, page, blog, theme, tag, menu (5) |"
+        in text
     )
     assert "| all five steps | 0.100 | 26 | 1 | wordpress |" in text
 

@@ -84,7 +84,10 @@ def the_reverse(part, **arguments):
     place = {name: arguments[name] for name in ("selection", "collection")}
     lower = 0.1 * method.startswith("sk")
     return {
-        "nmi": 1.0 - nmi_like_the_paper_s(**place, method=method) - lower + 1e-4 * arguments["seed"],
+        "nmi": 1.0
+        - nmi_like_the_paper_s(**place, method=method)
+        - lower
+        + (0 if method.startswith("da") else 1e-4) * arguments["seed"],
         "largest": 0.2,
         "n_iterations": 20,
         "converged": False,
@@ -114,7 +117,7 @@ def test_how_much_runs_vary_is_compared_with_what_is_printed_for_cluto(results, 
 
 def test_nothing_is_said_of_cluto_that_was_not_computed():
     found = [claim for claim in claims_of(LIKE_THE_PAPER) if claim.holds is None]
-    assert len(found) == 3
+    assert len(found) == 5
     assert all("CLUTO" in claim.text and "CLUTO" in claim.evidence for claim in found)
 
 

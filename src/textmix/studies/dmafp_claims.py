@@ -26,6 +26,8 @@ SETTLED_AFTER = 300  # sweeps
 FEW_CLUSTERS, FEW_WORDS = 1.0, 0.05  # changes that are none: clusters, and a share of the words
 COMPARABLE_SMALL, COMPARABLE_LARGE = 0.1, 0.05  # differences of NMI
 MUCH_WORSE = 0.5  # times as high
+CLEARLY = 0.1  # a loss, as a share of what there was
+WELL = 0.4  # NMI of DMA
 K_MEANS = [method for method in LIBRARY if method.startswith("K-means")]
 
 
@@ -39,6 +41,7 @@ def claims(results: Results) -> list[Claim]:
         *_of_small_sets(results),
         *_of_large_sets(results),
         *_of_words(results),
+        _of_choice(results),
     ]
 
 
@@ -83,10 +86,11 @@ def _of_synthetic_clusters(results: Results) -> list[Claim]:
             f"six clusters of more than 50 documents in {six[1]:.0%} of all runs from the paper's start",
         ),
         _claim(
-            "Gibbs sampling is more accurate than variational inference",
+            "Gibbs sampling is slightly more accurate than variational inference",
             scores,
-            scores[1] > scores[0],
-            f"NMI {scores[1]:.3f} and {scores[0]:.3f}, both from the paper's starts",
+            0.0 < scores[1] - scores[0] <= COMPARABLE_SMALL,
+            f"NMI {scores[1]:.3f} and {scores[0]:.3f}, both from the paper's starts; slightly: by up to "
+            f"{COMPARABLE_SMALL}",
         ),
         _claim(
             "Gibbs sampling takes longer than variational inference",
@@ -200,12 +204,14 @@ def _of_small_sets(results: Results) -> list[Claim]:
             for name in SMALL
         ),
         *(_comparable(results, name, "the others", FIXED, COMPARABLE_SMALL) for name in SMALL),
-        _worse_with_wrong_k(results, "small sets: with a wrong K the others are mostly worse than with the true one"),
+        _worse_with_wrong_k(
+            results, "small sets: with a wrong K the others are mostly much worse than with the true one"
+        ),
         _claim(
             "DMA does well on News-different-3 and Classic400, and is much worse on News-similar-3",
             list(dma.values()),
-            all(dma["News-similar-3"] < MUCH_WORSE * dma[name] for name in others),
-            f"{listed}; much worse: less than half",
+            all(dma[name] >= WELL and dma["News-similar-3"] < MUCH_WORSE * dma[name] for name in others),
+            f"{listed}; well: {WELL} at least; much worse: less than half",
         ),
         _claim(
             "the partition of words is most useful on News-similar-3",
@@ -234,9 +240,12 @@ def _worse_with_wrong_k(results: Results, text: str) -> Claim:
     for name, described in SMALL.items():
         for method in FIXED:
             right = mean_of(scores_of(results, name, method, described.n_classes))
-            losses += [right - mean_of(scores_of(results, name, method, k)) for k in described.wrong_ks]
-    n_worse = sum(loss > 0 for loss in losses)
-    return _claim(text, losses, n_worse > len(losses) / 2, f"in {n_worse} of {len(losses)} cases")
+            losses += [1.0 - mean_of(scores_of(results, name, method, k)) / right for k in described.wrong_ks]
+    n_worse, n_much = (sum(loss > least for loss in losses) for least in (0.0, CLEARLY))
+    evidence = (
+        f"worse in {n_worse} of {len(losses)} cases, in {n_much} of them by more than {CLEARLY:.0%}, which counts"
+    )
+    return _claim(text, losses, n_much > len(losses) / 2, evidence)
 
 
 def _of_large_sets(results: Results) -> list[Claim]:
@@ -281,6 +290,22 @@ def _of_large_sets(results: Results) -> list[Claim]:
             f"{mean_loss:.3f} on average; small: up to {COMPARABLE_LARGE}",
         ),
     ]
+
+
+def _of_choice(results: Results) -> Claim:
+    """By what a start is chosen (section 5)."""
+    means = [
+        [mean_of([start["nmi"] for start in chosen_starts(results, name, "DMAFP", by)]) for name in SETS]
+        for by in ("merit", "bound")
+    ]
+    known = [(merit, bound) for merit, bound in zip(*means, strict=True) if not math.isnan(merit)]
+    merit, bound = (mean_of([pair[i] for pair in known]) for i in (0, 1))
+    return _claim(
+        "E_q[log f] chooses better starts than the bound does",
+        [merit, bound],
+        merit > bound,
+        f"NMI {merit:.3f} and {bound:.3f}, DMAFP, mean of {len(known)} sets",
+    )
 
 
 def _of_words(results: Results) -> list[Claim]:

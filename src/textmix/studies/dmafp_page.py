@@ -77,8 +77,9 @@ def make_page(results: Results) -> Page:
         "background; DMA is the same without the background. NMI is that of the paper (eq. 35, geometric mean). "
         f"DMAFP, DMA, EM-MN and EDCM: {n_trials} runs on each cut of a set (the paper: 20); K-means and LDA, which are "
         f"from libraries: {len(results.arguments('seed', 'fixed', method='LDA'))}.",
-        "The paper chooses the start with the largest E_q[log f] for DMAFP and DMA, and takes the mean of all runs for "
-        "the others; so do we. All documents here differ from the paper's (†): see the sets below.",
+        "The paper chooses the start with the largest E_q[log f] for DMAFP, and takes the mean of all runs for the "
+        "others; so do we, but for DMA, of which it can be read either way: its start is chosen too, and the mean of "
+        "its starts stands beside. All documents here differ from the paper's (†): see the sets below.",
     )
     _add_synthetic(page, results)
     _add_figures(page, results)
