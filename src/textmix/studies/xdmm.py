@@ -1,4 +1,4 @@
-"""Li et al.'s experiments with X-DMM on clustering accuracy: methods, priors, NMI and perplexity by iteration."""
+"""Li et al.'s experiments with X-DMM: methods, priors, NMI and perplexity by iteration, time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 from textmix.studies.figures import Figure, Line, Panel, line_by
 from textmix.studies.page import Compared, Page
-from textmix.studies.study import Results, Study, Values
+from textmix.studies.study import Cell, Results, Study, Values
 from textmix.studies.xdmm_cells import (
     BASELINES,
     COLLECTIONS,
     CURVES_K,
     CURVES_OF,
+    FULL,
     OURS,
+    QUICK,
     cluster,
     cluster_asymmetric,
     cluster_distinct,
@@ -32,12 +34,13 @@ from textmix.studies.xdmm_claims import (
     trials,
     why_missing,
 )
+from textmix.studies.xdmm_times import PARTS, add_times, plan_times, time_claims
 
 EXPLANATIONS: dict[tuple[str, ...], str] = {}
 
 
 def make_page(results: Results) -> Page:
-    """Tables 4 and 5, Fig. 4 and 6."""
+    """All tables and figures."""
     page = Page("X-DMM (Li et al. 2019), computed again")
     n_ours, n_baseline = (_listed(results, "seed", methods, count=True) for methods in (OURS, BASELINES))
     n_sweeps, k_means_iterations, lda_iterations = (
@@ -53,16 +56,17 @@ def make_page(results: Results) -> Page:
         f"until it has converged, at most {k_means_iterations} iterations. LDA: tomotopy's, collapsed Gibbs sampling, "
         f"{lda_iterations} iterations, α = 50/K, β = 0.1, a document belongs to its most probable topic. Baselines "
         f"from libraries: {n_baseline} trials; the paper has 20.",
-        "Tables 2, 3 and 6 and Fig. 2, 3 and 5 are about time and come from the benchmark: see [which sampler to take "
-        "when](../performance.md).",
+        "How long they take stands below; which sampler to take when, and how textmix compares with other programs, in "
+        "[performance](../performance.md).",
     )
     _add_data(page, results)
     _add_table_5(page, results)
     _add_distinct(page, results)
     _add_figure_4(page, results)
     _add_figure_6(page, results)
+    add_times(page, results)
     page.add("## What the paper says")
-    page.add_claims(claims(results))
+    page.add_claims([*claims(results), *time_claims(results)])
     return page
 
 
@@ -201,6 +205,11 @@ def _add_figure_6(page: Page, results: Results) -> None:
     page.add_figure("figure-6", Figure("NMI and perplexity by iteration", "iteration", "value", panels))
 
 
+def plan_all(quick: bool) -> Sequence[Cell]:
+    """All cells, the timed ones last."""
+    return [*plan(quick), *plan_times((QUICK if quick else FULL).names, quick)]
+
+
 STUDY = Study(
     "xdmm",
     "Li et al.: X-DMM, Fast and Scalable Model Based Text Clustering (AAAI 2019)",
@@ -210,7 +219,8 @@ STUDY = Study(
         "distinct": cluster_distinct,
         "asymmetric": cluster_asymmetric,
         "converge": converge,
+        **PARTS,
     },
-    plan,
+    plan_all,
     make_page,
 )

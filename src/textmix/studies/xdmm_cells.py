@@ -58,7 +58,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 OURS = tuple(SETTINGS)
 BASELINES = ("K-means", "LDA")
-CURVES_OF, CURVES_K = "ohsumed", 23  # K of Table 4, as in all of the paper's section on efficiency
+CURVES_OF, CURVES_K = "ohsumed", 23  # K of Table 4
 
 
 class Extent(NamedTuple):
