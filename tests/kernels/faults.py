@@ -593,15 +593,15 @@ FAULTS = [
     Fault(
         "parallel: logarithms forget β",
         "kernels/parallel.py",
-        "log_pairs[pair] = unit * math.log1p(counts[pair] * scale)",
-        "log_pairs[pair] = unit * math.log1p(counts[pair] * unit)",
+        "log_pairs[pair] = log_ratio(counts[pair], scale, unit, usual)",
+        "log_pairs[pair] = log_ratio(counts[pair], unit, unit, usual[:0])",
         PARALLEL_TESTS,
     ),
     Fault(
         "parallel: fractional counts enter in units",
         "kernels/parallel.py",
-        "log_rows[word, slot] = unit * math.log1p(count * scale)",
-        "log_rows[word, slot] = math.log1p(count * scale)",
+        "else unit * math.log1p(count * scale)",
+        "else math.log1p(count * scale)",
         PARALLEL_TESTS,
     ),
     Fault(

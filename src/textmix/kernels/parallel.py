@@ -16,6 +16,7 @@ from .jit import inline, kernel
 from .state import N_SLOTS
 from .weights import NEGLIGIBLE, log_weigh_all, log_weight_in, new_weight, partial_sums, table_row, weigh_plainly
 
+USUAL_COUNTS = 1 << 12  # of a word in a cluster: larger ones are too rare to be worth a table of logarithms
 SCORE, DRAW, BEST = 0, 1, 2  # what to do with a document's weights: nothing, draw a label, take the best one
 
 
@@ -228,15 +229,23 @@ def spread_rows(starts, slots, counts, rows):
             rows[word, slots[pair]] = counts[pair]
 
 
+@inline
+def log_ratio(count, scale, unit, usual):
+    """unit × log(1 + n/β) of a count, looked up if it is one of the usual ones."""
+    return usual[count] if count < usual.size else unit * math.log1p(count * scale)
+
+
 @kernel
 def take_log_ratios(starts, lengths, counts, rows, betas, unit, log_rows, log_pairs):
     """Write log(1 + n/β), for a unit of a word, for rows and for pairs in lists of these lengths."""
+    usual = np.empty(USUAL_COUNTS if betas.size == 1 else 0)  # of the one β that all words have
+    for count in range(usual.size):
+        usual[count] = unit * math.log1p(count * (unit / betas[0]))
     for word in range(rows.shape[0]):
         scale = unit / betas[min(word, betas.size - 1)]
         for slot in range(rows.shape[1]):
-            count = rows[word, slot]
-            log_rows[word, slot] = unit * math.log1p(count * scale) if count > 0 else 0.0
+            log_rows[word, slot] = log_ratio(rows[word, slot], scale, unit, usual)
     for word in range(rows.shape[0], lengths.size):
         scale = unit / betas[min(word, betas.size - 1)]
         for pair in range(starts[word], starts[word] + lengths[word]):
-            log_pairs[pair] = unit * math.log1p(counts[pair] * scale)
+            log_pairs[pair] = log_ratio(counts[pair], scale, unit, usual)
