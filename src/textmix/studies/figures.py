@@ -14,6 +14,7 @@ NEEDS_MATPLOTLIB = "figures are drawn by matplotlib: pip install 'textmix[studie
 
 _WIDTH, _HEIGHT = 4.2, 3.2  # of a panel, in inches
 _MOST_IN_A_ROW = 3
+_FEW_PLACES = 6  # on the x axis: each gets its number
 
 
 class Line(NamedTuple):
@@ -85,8 +86,11 @@ class Figure:
             axes.set_title(panel.title, fontsize=10)
             axes.set_xlabel(self.x_name)
             axes.set_ylabel(panel.y_name or self.y_name)
+            places = sorted({x for line in panel.lines for x in line.x})
             if self.log_x:
                 axes.set_xscale("log")
+            elif len(places) <= _FEW_PLACES:
+                axes.set_xticks(places)
             if self.log_y:
                 axes.set_yscale("log")
             axes.grid(alpha=0.3)
