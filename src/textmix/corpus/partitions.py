@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_ENTRIES_WORTH_A_PARTITION = 1 << 15
+_ENTRIES_WORTH_A_PARTITION = 1 << 16
 _USUAL_PARTITIONS = 64
 _MOST_ENTRIES = 1 << 20  # of a partition, on average: 8 MB
 
