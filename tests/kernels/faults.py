@@ -598,10 +598,17 @@ FAULTS = [
         PARALLEL_TESTS,
     ),
     Fault(
+        "parallel: the table of logarithms is one count off",
+        "kernels/parallel.py",
+        "        return usual[count]\n",
+        "        return usual[max(count - 1, 0)]\n",
+        PARALLEL_TESTS,
+    ),
+    Fault(
         "parallel: fractional counts enter in units",
         "kernels/parallel.py",
-        "else unit * math.log1p(count * scale)",
-        "else math.log1p(count * scale)",
+        "return unit * math.log1p(count * scale) if count > 0",
+        "return math.log1p(count * scale) if count > 0",
         PARALLEL_TESTS,
     ),
     Fault(

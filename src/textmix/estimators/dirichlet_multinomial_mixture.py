@@ -50,12 +50,13 @@ class DirichletMultinomialMixture(GibbsMixture):
         Upper bound on the number of sweeps.
     tol : float, default=1e-3
         Sampling stops when, over five sweeps, the log joint rises and the number of moves falls by less than this, a
-        document. 0 runs all sweeps. Greedy passes of the parallel sampler stop when no more than this share would move.
+        document. 0 runs all sweeps.
     sampler : {"auto", "sparse", "dense"}, default="auto"
         How the counts of clusters are stored: as lists of (cluster, count) pairs for each word, as a row for each word
         with a column for each cluster, or for each word whichever is faster. The distribution sampled is the same.
     polish : bool, default=True
-        End at a fixed point: documents move to their most probable cluster until none would. False: the last sample.
+        End at a fixed point: documents move to their most probable cluster until none would; of the parallel sampler,
+        until no more than a share of `tol` would. False: the last sample.
     outlier_size : int, default=1
         Documents in clusters of at most so many documents are outliers.
     refresh_every : int or None, default=None
@@ -99,7 +100,8 @@ class DirichletMultinomialMixture(GibbsMixture):
     inference_
         "gibbs", "metropolis" or "parallel".
     n_iter_, converged_, log_joint_
-        Sweeps done; whether the end is a fixed point (polish=True) or sampling stopped by itself; log p(labels, words).
+        Sweeps done; whether the end is such a fixed point (polish=True) or sampling stopped by itself;
+        log p(labels, words).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -15,7 +15,7 @@ import numpy as np
 from textmix.inference.parallel_fit import Saved
 
 FILE = "checkpoint.npz"
-VERSION = 1
+VERSION = 2
 
 
 class FileCheckpoint:

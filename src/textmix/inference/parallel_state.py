@@ -146,14 +146,15 @@ class ParallelState:
     def _map(self, task: Task, tick: Tick) -> SweepOutcome:
         arguments = [(part, number) for number, part in enumerate(self.labels)]
         labels, n_moved, log_totals = [], 0, []
-        merger = Merger(task.statistics)
+        merger = Merger(task.statistics) if task.mode != SCORE else None
         for outcome in self.engine.map(sweep_partition, task, arguments):
             labels.append(outcome.labels)
             log_totals.append(outcome.log_totals)
             n_moved += outcome.n_moved
-            merger.add(outcome)
+            if merger is not None:
+                merger.add(outcome)
             tick(outcome.labels.size)
-        if task.mode != SCORE:
+        if merger is not None:
             # Made first, then both replaced: an interruption leaves the state of the sweep before.
             after = self._task._replace(statistics=merger.finish())
             self.labels, self._task = labels, after

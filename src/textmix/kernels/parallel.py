@@ -232,7 +232,9 @@ def spread_rows(starts, slots, counts, rows):
 @inline
 def log_ratio(count, scale, unit, usual):
     """unit × log(1 + n/β) of a count, looked up if it is one of the usual ones."""
-    return usual[count] if count < usual.size else unit * math.log1p(count * scale)
+    if count < usual.size:
+        return usual[count]
+    return unit * math.log1p(count * scale) if count > 0 else 0.0
 
 
 @kernel
