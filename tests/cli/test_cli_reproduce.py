@@ -29,7 +29,7 @@ def test_a_study_is_computed_written_and_not_computed_again(program, titles, tmp
     command = ["reproduce", "gsdmm-study", "--quick", "--data", titles, "--out", out, "--jobs", 1]
     code, shown, error = program(*command)
     assert (code, error) == (0, "")
-    assert "11 cells" in shown
+    assert "21 cells" in shown
     page = (out / "gsdmm-study.md").read_text()
     assert "A quick run" in page
     assert "## Table 1" in page
@@ -44,8 +44,8 @@ def test_collections_that_are_not_at_hand_are_named_on_the_page(program, tmp_pat
     (tmp_path / "data").mkdir()
     code, shown, _ = program("reproduce", "gsdmm-study", "--data", tmp_path / "data", "--out", out)
     assert code == 0
-    assert "51 not at hand" in shown
-    assert "StackOverflow is not at hand (no StackOverflow.jsonl.gz): 51 cells" in (out / "gsdmm-study.md").read_text()
+    assert "101 not at hand" in shown
+    assert "StackOverflow is not at hand (no StackOverflow.jsonl.gz): 101 cells" in (out / "gsdmm-study.md").read_text()
 
 
 @pytest.mark.parametrize(
