@@ -185,12 +185,14 @@ def reproduce(
     study: Annotated[str, typer.Argument(help="gsdpmm, gsdmm-study, xdmm, zhong-ghosh or dmafp.")],
     quick: Annotated[bool, typer.Option("--quick", help="Few trials on small collections: some minutes.")] = False,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the labelled collections. [default: $TEXTMIX_DATA]")
+        Path | None, typer.Option(metavar="DIR", help=r"Folder of the labelled collections \[$TEXTMIX_DATA].")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the page. [default: studies, studies-quick]")
+        Path | None, typer.Option(metavar="DIR", help=r"Folder for the page \[studies, or studies-quick].")
     ] = None,
-    jobs: options.Jobs = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help=r"Cells that are computed side by side \[one a core].")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Compute anew what is finished already.")] = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -241,7 +241,7 @@ Scheduler = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", metavar="N", help="Threads of the parallel sampler; -1: all cores [-1].", rich_help_panel=PLACE
+        "--jobs", metavar="N", help=r"Threads of the parallel sampler; -1: all cores \[-1].", rich_help_panel=PLACE
     ),
 ]
 Work = Annotated[
@@ -249,7 +249,7 @@ Work = Annotated[
     typer.Option(
         "--work",
         metavar="FOLDER",
-        help="Where counts are kept until all is written [--out with .work].",
+        help=r"Where counts are kept until all is written \[--out with .work].",
         rich_help_panel=PLACE,
     ),
 ]
