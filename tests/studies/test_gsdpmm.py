@@ -67,7 +67,7 @@ def reversed_figures(part, **a):
     if part == "converge":
         n = a["n_iterations"]
         return {
-            "nmi": 1.0 if n > 1 and a["collection"] == "20NG" else n / 20,
+            "nmi": 1 - n / 20 if a["collection"] == "S" else 1.0 if n > 1 and a["collection"] == "20NG" else n / 20,
             "homogeneity": 1 - n / 20,
             "completeness": n / 20,
             "clusters": [10 + 10 * n, 1, 1, 1],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ NEEDS_MATPLOTLIB = "figures are drawn by matplotlib: pip install 'textmix[studie
 _WIDTH, _HEIGHT = 4.2, 3.2  # of a panel, in inches
 _MOST_IN_A_ROW = 3
 _FEW_PLACES = 6  # on the x axis: each gets its number
+_LEAST_GAP = 0.08  # between two numbers, as a share of the axis
 
 
 class Line(NamedTuple):
@@ -89,7 +91,7 @@ class Figure:
             places = sorted({x for line in panel.lines for x in line.x})
             if self.log_x:
                 axes.set_xscale("log")
-            elif len(places) <= _FEW_PLACES:
+            elif _fit_side_by_side(places):
                 axes.set_xticks(places)
             if self.log_y:
                 axes.set_yscale("log")
@@ -97,6 +99,12 @@ class Figure:
             if len(panel.lines) > 1:
                 axes.legend(fontsize=8)
         drawing.savefig(path, dpi=90, metadata={"Software": None})
+
+
+def _fit_side_by_side(places: Sequence[float]) -> bool:
+    """Whether places on the x axis, in their order, can each have their number."""
+    gaps = [after - before for before, after in pairwise(places)]
+    return len(places) <= _FEW_PLACES and min(gaps, default=0.0) >= _LEAST_GAP * sum(gaps)
 
 
 def line_by(results: Results, name: str, value: str, part: str, by: str, **arguments: Any) -> Line:

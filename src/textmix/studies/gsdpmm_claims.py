@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from textmix.studies.gsdpmm_cells import ALPHAS, BETAS, KS, LDA_STEPS, METHODS, OTHER_LDA, PURITY
+from textmix.studies.gsdpmm_cells import ALPHAS, BETAS, KS, LDA_STEPS, LIKE_T, METHODS, OTHER_LDA, PURITY, SHOWN
 from textmix.studies.study import Claim, Results, if_known
 
 RIVALS = (*METHODS[1:], OTHER_LDA)
@@ -26,8 +27,14 @@ def claims(results: Results) -> list[Claim]:
         *_claims_of_outliers(results),
         *_claims_of_alpha(results),
         *_claims_of_beta(results),
+        _claim_of_similar_sets(results),
         *_claims_of_words(results),
     ]
+
+
+def _shown(results: Results, part: str) -> list[str]:
+    """The collections of which the figures show a part."""
+    return [name for name in results.arguments("collection", part) if name in SHOWN]
 
 
 def _mean(results: Results, collection: str, method: str, k: int) -> float:
@@ -63,7 +70,7 @@ def _claims_of_comparison(results: Results) -> list[Claim]:
         Claim(
             "the standard deviation of GSDPMM is small (up to .01)",
             if_known(max(deviations.values(), default=math.nan) <= 0.01, list(deviations)),
-            ", ".join(f"{name} {value:.3f}" for name, value in deviations.items()),
+            ", ".join(f"{name} {value:.4f}" for name, value in deviations.items()),
         ),
     ]
     short = [name for name in names if name != "20NG"]
@@ -99,23 +106,36 @@ def _claims_of_comparison(results: Results) -> list[Claim]:
     return found
 
 
-def _iterations_to_converge(results: Results, collection: str, method: str) -> int:
-    """The first iteration with 98 % of the NMI of the last one."""
+def _nmi_curve(results: Results, collection: str, method: str) -> tuple[Sequence[int], NDArray[np.float64]]:
+    """Iterations, and the mean NMI after each of them."""
     if method == "LDA":
         curves = results.values("nmi", "converge-lda", collection=collection)
-        means = np.mean(curves, axis=0) if curves else np.array([math.nan])
-        steps: Sequence[int] = LDA_STEPS
-    else:
-        steps = [n for n in results.arguments("n_iterations", "converge", collection=collection, method=method) if n]
-        means = np.array(
-            [results.mean("nmi", "converge", collection=collection, method=method, n_iterations=n) for n in steps]
-        )
+        return LDA_STEPS, np.mean(curves, axis=0) if curves else np.array([math.nan])
+    steps = [n for n in results.arguments("n_iterations", "converge", collection=collection, method=method) if n]
+    at = {"collection": collection, "method": method}
+    return steps, np.array([results.mean("nmi", "converge", **at, n_iterations=n) for n in steps])
+
+
+def _clusters_curve(results: Results, collection: str) -> list[float]:
+    """Mean numbers of clusters of GSDPMM, by iteration."""
+    steps = results.arguments("n_iterations", "converge", collection=collection, method="GSDPMM")
+    return [_mean_clusters(results, collection, n) for n in steps]
+
+
+def _mean_clusters(results: Results, collection: str, n: int) -> float:
+    runs = results.values("clusters", "converge", collection=collection, method="GSDPMM", n_iterations=n)
+    return float(np.mean([run[0] for run in runs])) if runs else math.nan
+
+
+def _iterations_to_converge(results: Results, collection: str, method: str) -> int:
+    """The first iteration with 98 % of the NMI of the last one."""
+    steps, means = _nmi_curve(results, collection, method)
     reached = np.flatnonzero(means >= 0.98 * means[-1])
     return steps[int(reached[0])] if reached.size else steps[-1]
 
 
 def _claims_of_convergence(results: Results) -> list[Claim]:
-    names = results.arguments("collection", "converge")
+    names = _shown(results, "converge")
     speed = {name: {m: _iterations_to_converge(results, name, m) for m in METHODS} for name in names}
     listed = "; ".join(f"{n}: " + ", ".join(f"{m} {speed[n][m]}" for m in METHODS) for n in names)
     rule = "iterations to 98 % of the last NMI: "
@@ -144,8 +164,7 @@ def _claims_of_convergence(results: Results) -> list[Claim]:
         return results.mean(value, "converge", collection=name, method="GSDPMM", n_iterations=n)
 
     def clusters(name: str, n: int) -> float:
-        runs = results.values("clusters", "converge", collection=name, method="GSDPMM", n_iterations=n)
-        return float(np.mean([run[0] for run in runs])) if runs else math.nan
+        return _mean_clusters(results, name, n)
 
     last = max(results.arguments("n_iterations", "converge"), default=0)
     later = [n for n in results.arguments("n_iterations", "converge") if n >= 5]
@@ -278,7 +297,7 @@ def _growth(values: Sequence[float]) -> float:
 
 
 def _claims_of_alpha(results: Results) -> list[Claim]:
-    names = [n for n in results.arguments("collection", "vary") if results.values("nmi", "vary", collection=n)]
+    names = _shown(results, "vary")
     short = [n for n in names if n != "20NG"]
     clusters = {n: _by(results, n, "above_0", "alpha", ALPHAS) for n in names}
     larger = {n: _by(results, n, "above_1", "alpha", ALPHAS) for n in names}
@@ -320,7 +339,7 @@ def _rises(values: Sequence[float]) -> bool:
 
 
 def _claims_of_beta(results: Results) -> list[Claim]:
-    names = [n for n in results.arguments("collection", "vary") if results.values("nmi", "vary", collection=n)]
+    names = _shown(results, "vary")
     found = []
     for text, value, sign in (
         ("the number of clusters falls as β rises", "above_0", -1),
@@ -337,6 +356,26 @@ def _claims_of_beta(results: Results) -> list[Claim]:
             )
         )
     return found
+
+
+def _claim_of_similar_sets(results: Results) -> Claim:
+    """What is shown of T is said to be similar on S and TS (Fig. 2, 7 and 9)."""
+    there = [n for n in LIKE_T if results.values("nmi", "converge", collection=n)]
+    curves: dict[str, Callable[[str], Sequence[float]]] = {
+        "NMI by iteration": lambda name: [v for method in METHODS for v in _nmi_curve(results, name, method)[1]],
+        "clusters by iteration": lambda name: _clusters_curve(results, name),
+        "clusters by β": lambda name: _by(results, name, "above_0", "beta", BETAS),
+    }
+    likeness = {
+        kind: min((float(np.corrcoef(curve("T"), curve(name))[0, 1]) for name in there), default=math.nan)
+        for kind, curve in curves.items()
+    }
+    return Claim(
+        "results on S and TS are similar to those on T: convergence, number of clusters by iteration and by β "
+        "(curves correlate by .9 at least)",
+        if_known(all(value >= 0.9 for value in likeness.values()), there),
+        "lowest correlations: " + ", ".join(f"{kind} {value:.3f}" for kind, value in likeness.items()),
+    )
 
 
 def _claims_of_words(results: Results) -> list[Claim]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import clone
 
 _FEW = 300  # documents to compile with
+_ENOUGH, _OFTEN = 3.0, 7  # seconds after which work is not measured again, and times that it is at most
 
 _compiled: set[str] = set()
 
@@ -19,6 +22,19 @@ def timed_fit(model: Any, counts: Any) -> float:
     if kind not in _compiled:
         clone(model).fit(counts[:_FEW])
         _compiled.add(kind)
+    return timed(lambda: model.fit(counts))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that some work takes."""
     started = time.perf_counter()
-    model.fit(counts)
+    work()
     return time.perf_counter() - started
+
+
+def timed_often(measure: Callable[[], float]) -> float:
+    """The median of several measurements of what is over soon, or one of what takes long."""
+    found = [measure()]
+    while sum(found) < _ENOUGH and len(found) < _OFTEN:
+        found.append(measure())
+    return statistics.median(found)
