@@ -16,7 +16,7 @@ NEEDS_MATPLOTLIB = "figures are drawn by matplotlib: pip install 'textmix[studie
 _WIDTH, _HEIGHT = 4.2, 3.2  # of a panel, in inches
 _MOST_IN_A_ROW = 3
 _FEW_PLACES = 6  # on the x axis: each gets its number
-_LEAST_GAP = 0.08  # between two numbers, as a share of the axis
+_DIGIT = 0.02  # width of one, as a share of the axis
 
 
 class Line(NamedTuple):
@@ -104,7 +104,8 @@ class Figure:
 def _fit_side_by_side(places: Sequence[float]) -> bool:
     """Whether places on the x axis, in their order, can each have their number."""
     gaps = [after - before for before, after in pairwise(places)]
-    return len(places) <= _FEW_PLACES and min(gaps, default=0.0) >= _LEAST_GAP * sum(gaps)
+    longest = max((len(str(place)) for place in places), default=0)
+    return len(places) <= _FEW_PLACES and min(gaps, default=0.0) >= _DIGIT * longest * sum(gaps)
 
 
 def line_by(results: Results, name: str, value: str, part: str, by: str, **arguments: Any) -> Line:

@@ -167,7 +167,7 @@ def _add_scalability(page: Page, results: Results) -> None:
         "## Fig. 3: scalability",
         "Seconds on one core for ten iterations (LDA: a hundred, ten times the time of ten). LongSet: 20NG copied 1 to "
         "10 times, K = 50; ShortSet: T, K = 200. K-means from one start, its vectors made beforehand. Runs of less "
-        "than three seconds are measured up to seven times, and the median counts.",
+        "than ten seconds are measured up to seven times, and the shortest counts.",
     )
     panels = []
     for set in results.arguments("set", "scale"):

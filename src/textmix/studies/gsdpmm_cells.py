@@ -120,7 +120,7 @@ def converge_lda(collection: str, seed: int) -> Values:
 
 
 def scale(set: str, method: str, copies: int) -> Values:
-    """A point of Fig. 3: seconds for ten iterations, of LDA for a hundred; of short runs the median of several."""
+    """A point of Fig. 3: seconds for ten iterations, of LDA for a hundred; of short runs the shortest of several."""
     collection, k = SCALED[set]
     data = load(collection, prepare)
     counts = scipy.sparse.csr_array(scipy.sparse.vstack([data.counts] * copies, format="csr"))
