@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from textmix.inference.progress import Progress
-from textmix.studies.runner import run_cells
+from textmix.studies.runner import ENDED, run_cells
 from textmix.studies.store import CellStore, identity
 from textmix.studies.study import Cell, Result
 from tiny_study import make_study
@@ -24,11 +24,11 @@ TESTS = Path(__file__).resolve().parent.parent
 def run(tmp_path):
     log, told = tmp_path / "log", []
 
-    def run(*numbers, **settings):
+    def run(*numbers, anew=False, **settings):
         study = make_study(log, numbers, **settings)
         store = CellStore(tmp_path / "cells.jsonl")
         results = run_cells(
-            study, study.plan(False), store, tmp_path, jobs=2, progress=Progress(False), tell=told.append
+            study, study.plan(False), store, tmp_path, jobs=2, progress=Progress(False), tell=told.append, anew=anew
         )
         return results
 
@@ -67,6 +67,33 @@ def test_a_collection_that_is_not_at_hand_is_the_reason(run):
     results = run(1, 99, collection="sports")
     assert results.missing() == {"sports is not at hand (no sports.jsonl.gz)": 1}
     assert computed(run.log) == [1]
+
+
+@pytest.mark.parametrize("numbers", [(1, 66, 2, 3, 4), (66, 1), (66,)])
+def test_a_cell_whose_process_is_ended_is_named_and_the_others_go_on(run, numbers):
+    results = run(*numbers, wait=0.1)
+    assert sorted(results.values("square", "square")) == sorted(n * n for n in numbers if n != 66)
+    assert results.missing() == {ENDED: 1}
+    assert [("number=66" in message, ENDED in message) for message in run.told] == [(True, True)]
+
+
+def test_computed_anew_a_cell_replaces_what_was_kept_and_others_stay(run, tmp_path):
+    run(1, 2)
+    lines = (tmp_path / "cells.jsonl").read_text()
+    run(1, anew=True)
+    assert computed(run.log) == [1, 1, 2]
+    assert (tmp_path / "cells.jsonl").read_text().startswith(lines)
+    run(1, 2)
+    assert computed(run.log) == [1, 1, 2]
+
+
+def test_a_second_run_in_the_same_folder_is_refused(run, tmp_path):
+    other = CellStore(tmp_path / "cells.jsonl")
+    other.hold()
+    with pytest.raises(ValueError, match="another run works in"):
+        run(1)
+    other.close()
+    assert run(1).values("square", "square") == [1]
 
 
 def test_two_cells_of_one_name_are_a_mistake(run):

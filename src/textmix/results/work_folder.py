@@ -9,7 +9,6 @@ scores-0000.f4 …  what is said of each document
 from __future__ import annotations
 
 import json
-import os
 import re
 import uuid
 from collections.abc import Mapping
@@ -19,13 +18,9 @@ from typing import Any, BinaryIO
 
 from textmix.corpus.build_folder import MANIFEST, remove_corpus
 from textmix.corpus.files import write_files
+from textmix.corpus.folder_lock import FolderLock
 from textmix.inference import checkpoint
 from textmix.results import score_files
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 CORPUS_FOLDER = "corpus"
 WORK_FILE = "work.json"
@@ -67,7 +62,7 @@ class WorkFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._notes: dict[str, Any] = {}
-        self._held: int | None = None
+        self._lock = FolderLock(path)
 
     @property
     def corpus(self) -> Path:
@@ -106,24 +101,11 @@ class WorkFolder:
 
     def hold(self) -> None:
         """Keep other runs out until `release`, or the end of this process; ValueError if one is at work here."""
-        if fcntl is None or self._held is not None or not self.path.is_dir():
-            return
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            raise ValueError(f'another run works in "{self.path}"; wait for its end, or take another --work') from error
-        except OSError:  # a file system without locks
-            os.close(descriptor)
-            return
-        self._held = descriptor
+        self._lock.hold(f'another run works in "{self.path}"; wait for its end, or take another --work')
 
     def release(self) -> None:
         """Let other runs in."""
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        self._lock.release()
 
     def begin(self, source: Mapping[str, Any]) -> None:
         """Begin a run of these texts."""

@@ -32,6 +32,7 @@ class Compared(NamedTuple):
     same_data: bool = True  # as the paper's
     reason: str = ""  # why there are no trials
     note: str = ""
+    spread: Sequence[float] = ()  # whose deviation counts, if they are others than ours
 
     @property
     def mean(self) -> float:
@@ -41,7 +42,8 @@ class Compared(NamedTuple):
     @property
     def deviation(self) -> float:
         """Standard deviation of the trials; NaN for one."""
-        return statistics.stdev(self.ours) if len(self.ours) > 1 else math.nan
+        values = self.spread or self.ours
+        return statistics.stdev(values) if len(values) > 1 else math.nan
 
     @property
     def difference(self) -> float:
@@ -107,7 +109,7 @@ class Page:
                     len(row.ours),
                     _empty(row.difference),
                     row.same_data,
-                    row.reason or row.note,
+                    row.note if row.ours else row.reason,
                 ]
             )
         self.blocks.append(markdown_table([*header, "paper", "ours", "difference"], shown))
@@ -123,7 +125,7 @@ class Page:
         for row in below:
             if row.same_data:
                 text = _explanation(row.names, explained) or "not explained."
-                self.add(f"- {', '.join(row.names)}, {row.difference:+.{digits}f}: {text}")
+                self.add(f"- {', '.join(filter(None, row.names))}, {row.difference:+.{digits}f}: {text}")
 
     def add_figure(self, name: str, figure: Figure) -> None:
         """A figure, below what has been added so far."""

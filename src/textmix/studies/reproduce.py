@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -49,11 +50,16 @@ def reproduce(
         raise ValueError(f'"{data}" is no folder')
     cells = study.plan(quick)
     store = CellStore(out / name / "cells.jsonl")
-    if force:
-        store.path.unlink(missing_ok=True)
     n_jobs = jobs if jobs is not None else os.cpu_count() or 1
     started = time.perf_counter()
-    results = run_cells(study, cells, store, data, jobs=n_jobs, progress=Progress(progress), tell=tell)
+    results = run_cells(
+        *(study, cells, store, data),
+        jobs=n_jobs,
+        progress=Progress(progress),
+        tell=tell,
+        anew=force,
+        versions=_versions(),
+    )
     page = study.page(results)
     if quick:
         page.blocks.insert(
@@ -72,13 +78,20 @@ def _add_end(page: Page, results: list[Result], n_jobs: int, elapsed: float) -> 
     if missing:
         page.add("## Not computed", *(f"- {reason}: {n:,} cells" for reason, n in missing.items()))
     spent = sum(result.seconds for result in results)
-    packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES if _version(name))
+    by_versions = Counter(result.versions for result in results if result.values is not None)
     page.add(
         "## How this was computed",
-        f"`textmix reproduce`, {len(results):,} cells, {spent / 60:.1f} minutes of one core, {n_jobs} at a time; "
-        f"Python {platform.python_version()}, {packages}. Seeds count from 0; every run with its seed, time and scores "
-        "is in `runs.csv`, the numbers of tables and figures in the other files beside it.",
+        f"`textmix reproduce`, {len(results):,} cells, {spent / 60:.1f} minutes of one core, {n_jobs} at a time. Seeds "
+        "count from 0; every run with its seed, time and scores is in `runs.csv`, the numbers of tables and figures in "
+        "the other files beside it.",
+        *(f"- {n:,} cells: {versions or 'versions not kept'}" for versions, n in by_versions.most_common()),
     )
+
+
+def _versions() -> str:
+    """What computes: Python and packages."""
+    packages = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES if _version(name))
+    return f"Python {platform.python_version()}, {packages}"
 
 
 def _version(name: str) -> str:

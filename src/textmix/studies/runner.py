@@ -18,6 +18,10 @@ from textmix.studies import collections
 from textmix.studies.store import CellStore, identity
 from textmix.studies.study import Cell, Result, Results, Study, Values
 
+ENDED = "its process was ended from outside (for lack of memory?)"
+
+Named = tuple[Cell, str]  # a cell and its identity
+
 
 def run_cells(
     study: Study,
@@ -28,13 +32,18 @@ def run_cells(
     jobs: int,
     progress: Progress,
     tell: Callable[[str], None],
+    anew: bool = False,
+    versions: str = "",
 ) -> Results:
-    """Compute all cells that are not in the store; a cell that fails is told and has its reason in the results."""
+    """Compute all cells that are not in the store, or all (anew).
+
+    A cell that fails is told and has its reason in the results. Only one run at a time works with a store.
+    """
     collections.use(data)
     keys = [identity(cell, collections.fingerprint(cell.collection)) for cell in cells]
     if len(set(keys)) < len(keys):
         raise AssertionError("two cells of a study have the same arguments")
-    found = store.read(zip(cells, keys, strict=True))
+    found = {} if anew else store.read(zip(cells, keys, strict=True))
     reasons = {cell.collection: collections.why_missing(cell.collection) for cell in cells}
     left = [
         (cell, key) for cell, key in zip(cells, keys, strict=True) if key not in found and not reasons[cell.collection]
@@ -42,6 +51,7 @@ def run_cells(
     if found and left:
         tell(f"{len(found):,} of {len(cells):,} cells were done already")
     failed: dict[str, Result] = {}
+    store.hold()
     try:
         with progress.task(study.name, total=len(cells)) as task:
             task.advance(len(cells) - len(left))
@@ -51,8 +61,8 @@ def run_cells(
                     failed[key] = result
                     tell(f"{describe(result.cell)} failed: {result.reason}")
                 else:
-                    found[key] = result
-                    store.append(key, result)
+                    found[key] = result._replace(versions=versions)
+                    store.append(key, found[key])
                 task.advance(1)
 
             together = [pair for pair in left if not pair[0].alone]
@@ -72,34 +82,43 @@ def describe(cell: Cell) -> str:
     return f"{cell.part} ({', '.join(f'{name}={value}' for name, value in cell.arguments.items())})"
 
 
-def _run(
-    study: Study, cells: Sequence[tuple[Cell, str]], data: Path, jobs: int, keep: Callable[[str, Result], None]
-) -> None:
-    """Compute cells in processes of one thread each."""
+def _run(study: Study, cells: Sequence[Named], data: Path, jobs: int, keep: Callable[[str, Result], None]) -> None:
+    """Compute cells in processes of one thread each.
+
+    A process that is ended from outside takes those beside it along: they are computed again, one at a time.
+    """
     waiting = list(reversed(cells))
-    if not waiting:
-        return
+    while waiting:
+        broken = _run_in_pool(study, waiting, data, jobs, keep)
+        for cell, key in broken:
+            if len(broken) == 1 or _run_in_pool(study, [(cell, key)], data, 1, keep):
+                keep(key, Result(cell, None, reason=ENDED))
+
+
+def _run_in_pool(
+    study: Study, waiting: list[Named], data: Path, jobs: int, keep: Callable[[str, Result], None]
+) -> list[Named]:
+    """Compute cells, last first, until none waits, or a process is ended from outside; the cells that ran then."""
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_prepare, initargs=(data,))
-    running: dict[Future[tuple[Values | None, float, str]], tuple[Cell, str]] = {}
+    running: dict[Future[tuple[Values | None, float, str]], Named] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:  # no more than are running, so that Ctrl-C ends soon
-                cell, key = waiting.pop()
-                running[pool.submit(_compute, study.parts[cell.part], cell.arguments)] = (cell, key)
+                cell, _ = waiting[-1]
+                future = pool.submit(_compute, study.parts[cell.part], cell.arguments)
+                running[future] = waiting.pop()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                cell, key = running.pop(future)
                 values, seconds, reason = future.result()
+                cell, key = running.pop(future)
                 keep(key, Result(cell, values, seconds, reason))
     except BrokenProcessPool:
-        raise RuntimeError(
-            f"a process that computed {' or '.join(describe(cell) for cell, _ in running.values())} was ended from "
-            "outside (for lack of memory?); what is finished is kept: run the same command again"
-        ) from None
+        return list(running.values())
     finally:
         for process in list((pool._processes or {}).values()):
             if running:
                 process.terminate()
         pool.shutdown(cancel_futures=True)
+    return []
 
 
 def _prepare(data: Path) -> None:

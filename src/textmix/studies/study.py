@@ -24,12 +24,13 @@ class Cell(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What came of a cell: values, or why there are none."""
+    """What came of a cell: values, or why there are none; and by which versions of which packages."""
 
     cell: Cell
     values: Values | None
     seconds: float = 0.0
     reason: str = ""
+    versions: str = ""
 
 
 class Results:
@@ -86,8 +87,9 @@ class Claim(NamedTuple):
 
 
 def if_known(holds: bool, needed: Sequence[Any]) -> bool | None:
-    """Whether a claim holds, None if there is nothing of what it is about."""
-    return bool(holds) if needed else None
+    """Whether a claim holds; None if there is nothing of what it is about, or a number of it is not there (NaN)."""
+    unknown = any(isinstance(value, float) and math.isnan(value) for value in needed)
+    return bool(holds) if needed and not unknown else None
 
 
 @dataclass(frozen=True)
