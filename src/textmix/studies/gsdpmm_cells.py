@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.corpus import Corpus
+from textmix.corpus.stemming import stem_words
 from textmix.studies import baselines
 from textmix.studies.collections import Collection, load, read
+from textmix.studies.printed import read_printed
 from textmix.studies.scores import count_clusters, nmi, scores
 from textmix.studies.study import Cell, Values
 from textmix.studies.timing import timed, timed_fit, timed_often
@@ -25,12 +27,13 @@ KS = {"20NG": (10, 20, 50), "Tweet": (50, 89, 150), "T": (100, 152, 200), "S": (
 TRUE_K = {name: ks[1] for name, ks in KS.items()}
 METHODS = ("GSDPMM", "K-means", "LDA", "GSDMM")
 OURS = ("GSDPMM", "GSDMM")
-OTHER_LDA = "LDA, α = 0.1"  # what the printed figures look like
+PRINTED_LDA, SMALL_LDA = "LDA, α = K/50", "LDA, α = 0.1"  # as printed; what the printed figures look like
+LDAS = ("LDA", PRINTED_LDA, SMALL_LDA)  # the first with α = 50/K, which is usual
 N_TRIALS, N_BASELINE_TRIALS, N_CURVES = 20, 5, 5
 ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # times the number of documents
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.2)
-SWEEPS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
-LDA_STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
+SWEEPS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 50)
+LDA_STEPS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500)
 THRESHOLDS = (0, 1, 2, 3)  # clusters of more than so many documents
 COPIES = (1, 2, 4, 6, 8, 10)
 SCALED = {"LongSet": ("20NG", 50), "ShortSet": ("T", 200)}
@@ -71,7 +74,7 @@ def find_labels(method: str, counts: Any, k: int, seed: int, n_iterations: int) 
         return np.asarray(gsdmm(k, seed, n_iterations).fit(counts).labels_)
     if method == "K-means":
         return baselines.k_means(counts, k, seed, max_iter=n_iterations)
-    alpha = 0.1 if method == OTHER_LDA else 50 / k
+    alpha = {"LDA": 50 / k, PRINTED_LDA: k / 50, SMALL_LDA: 0.1}[method]
     return baselines.lda(counts, k, seed, alpha=alpha, eta=0.1, n_iterations=n_iterations)
 
 
@@ -107,16 +110,21 @@ def converge(collection: str, method: str, n_iterations: int, seed: int) -> Valu
     return {**scores(data.labels, labels), "clusters": sizes}
 
 
-def converge_lda(collection: str, seed: int) -> Values:
-    """The line of LDA in Fig. 2."""
+def converge_lda(collection: str, n_iterations: int, seed: int) -> Values:
+    """The line of LDA in Fig. 2, after each of its steps up to so many iterations."""
     data = load(collection, prepare)
     k = TRUE_K[collection]
     model = baselines.LdaTopics(data.counts, k, seed, alpha=50 / k, eta=0.1)
     found = []
-    for before, after in pairwise((0, *LDA_STEPS)):
+    for before, after in pairwise((0, *lda_steps(n_iterations))):
         model.train(after - before)
         found.append(nmi(data.labels, model.labels()))
     return {"nmi": found}
+
+
+def lda_steps(n_iterations: int) -> list[int]:
+    """After how many iterations LDA is looked at."""
+    return [n for n in LDA_STEPS if n <= n_iterations]
 
 
 def scale(set: str, method: str, copies: int) -> Values:
@@ -133,7 +141,7 @@ def scale(set: str, method: str, copies: int) -> Values:
         seconds = timed_often(lambda: timed(lambda: baselines.k_means_of_vectors(vectors, k, 0, n_init=1, max_iter=10)))
     else:
         model = baselines.LdaTopics(counts, k, 0, alpha=50 / k, eta=0.1)
-        seconds = timed(lambda: model.train(LDA_TIMED)) * 100 / LDA_TIMED
+        seconds = timed_often(lambda: timed(lambda: model.train(LDA_TIMED))) * 100 / LDA_TIMED
     return {"n_documents": counts.shape[0], "fit_seconds": seconds}
 
 
@@ -160,7 +168,7 @@ def show_words() -> Values:
     """Table IV: the largest clusters of 20NG with their words, their share, and the group most of them come from."""
     data = load("20NG", prepare)
     model = gsdpmm(0, 5).fit(data.counts)
-    clusters = []
+    clusters: list[dict[str, Any]] = []
     for cluster in range(min(model.n_clusters_, N_SHOWN)):
         groups, sizes = np.unique(data.labels[model.labels_ == cluster], return_counts=True)
         row = np.asarray(model.cluster_word_counts_[[cluster]].todense()).ravel()
@@ -172,8 +180,9 @@ def show_words() -> Values:
                 "words": [data.words[word] for word in np.argsort(-row, kind="stable")[:10]],
             }
         )
-    share = sum(c["size"] for c in clusters) / data.labels.size  # type: ignore[misc]
-    return {"clusters": clusters, "n_clusters": int(model.n_clusters_), "share": float(share)}
+    share = sum(c["size"] for c in clusters) / data.labels.size
+    stems = [stem_words(row["words"].split(), "english") for row in read_printed("gsdpmm_words")]
+    return {"clusters": clusters, "n_clusters": int(model.n_clusters_), "share": float(share), "printed_stems": stems}
 
 
 def plan(quick: bool) -> Sequence[Cell]:
@@ -184,7 +193,7 @@ def plan(quick: bool) -> Sequence[Cell]:
     sweeps = SWEEPS[:7] if quick else SWEEPS
     cells = [Cell("data", {"collection": name}, name) for name in compared]
     for name in compared:
-        for method in (*METHODS, OTHER_LDA):
+        for method in (*METHODS, *LDAS[1:]):
             for k in (1,) if method == "GSDPMM" else KS[name]:
                 for seed in range(n_trials if method in OURS else n_baseline):
                     cells.append(Cell("compare", {"collection": name, "method": method, "k": k, "seed": seed}, name))
@@ -194,7 +203,8 @@ def plan(quick: bool) -> Sequence[Cell]:
                 for n in sweeps if method == "GSDPMM" else sweeps[1:]:
                     arguments = {"collection": name, "method": method, "n_iterations": n, "seed": seed}
                     cells.append(Cell("converge", arguments, name))
-            cells.append(Cell("converge-lda", {"collection": name, "seed": seed}, name))
+            arguments = {"collection": name, "n_iterations": 100 if quick else LDA_STEPS[-1], "seed": seed}
+            cells.append(Cell("converge-lda", arguments, name))
         for seed in range(n_trials):
             for alpha in ALPHAS if name in SHOWN else (0.1,):
                 cells.append(Cell("vary", {"collection": name, "alpha": alpha, "beta": 0.02, "seed": seed}, name))
