@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from textmix.studies.dmafp_results import (
+    DMA_MEAN,
     FIXED,
     LIBRARY,
     N_TRUE_CLUSTERS,
@@ -59,7 +60,7 @@ def _share(runs: Sequence[Values], name: str, value: int) -> float:
 def _of_synthetic_clusters(results: Results) -> list[Claim]:
     chosen = chosen_of_synthetic(results, "paper")
     runs = runs_of_synthetic(results, "gibbs", "paper")
-    six = [_share(found, "n_large", N_TRUE_CLUSTERS) for found in (chosen, runs)]
+    six = _share(chosen, "n_large", N_TRUE_CLUSTERS)
     small = [run["n_clusters"] - run["n_large"] for run in chosen]
     scores = [mean_of([run["nmi"] for run in found]) for found in (chosen, runs)]
     seconds = [
@@ -69,9 +70,9 @@ def _of_synthetic_clusters(results: Results) -> list[Claim]:
     return [
         _claim(
             "synthetic data: variational inference finds the six clusters",
-            six[:1],
-            six[0] >= MOST,
-            f"six clusters of more than 50 documents in {six[0]:.0%} of the chosen starts",
+            [six],
+            six >= MOST,
+            f"six clusters of more than 50 documents in {six:.0%} of the chosen starts",
         ),
         _claim(
             "and a few small ones beside",
@@ -80,10 +81,11 @@ def _of_synthetic_clusters(results: Results) -> list[Claim]:
             f"{mean_of(small):.1f} of them",
         ),
         _claim(
-            "Gibbs sampling finds the six clusters",
-            six[1:],
-            six[1] >= MOST,
-            f"six clusters of more than 50 documents in {six[1]:.0%} of all runs from the paper's start",
+            "variational inference is comparable in accuracy with Gibbs sampling",
+            scores,
+            abs(scores[1] - scores[0]) <= COMPARABLE_SMALL,
+            f"NMI {scores[0]:.3f} and {scores[1]:.3f}, both from the paper's starts; comparable: within "
+            f"{COMPARABLE_SMALL}",
         ),
         _claim(
             "Gibbs sampling is slightly more accurate than variational inference",
@@ -157,7 +159,7 @@ def _of_sampling(results: Results) -> list[Claim]:
 def _of_set(results: Results, name: str) -> list[Claim]:
     described = SETS[name]
     ours = {method: mean_of(scores_of(results, name, method, None)) for method in PARTITIONED}
-    dmafp, dma = ours["DMAFP"], ours["DMA"]
+    dmafp, dma, dma_mean = ours["DMAFP"], ours["DMA"], mean_of(scores_of(results, name, DMA_MEAN, None))
     told = {(m, k): mean_of(scores_of(results, name, m, k)) for m in FIXED for k in described.ks}
     wrong = {at: score for at, score in told.items() if at[1] in described.wrong_ks}
     k_means = {at: score for at, score in told.items() if at[0] in K_MEANS}
@@ -168,7 +170,12 @@ def _of_set(results: Results, name: str) -> list[Claim]:
     errors = [abs(clusters[method] - described.n_classes) for method in PARTITIONED]
     numbers = f"{clusters['DMAFP']:.1f} and {clusters['DMA']:.1f}; the true number is {described.n_classes}"
     return [
-        _claim(f"{name}: DMAFP is above DMA", [dmafp, dma], dmafp > dma, f"{dmafp:.3f} and {dma:.3f}"),
+        _claim(
+            f"{name}: DMAFP is above DMA, whichever way DMA is read",
+            [dmafp, dma, dma_mean],
+            dmafp > max(dma, dma_mean),
+            f"{dmafp:.3f}; DMA {dma:.3f}, mean of its starts {dma_mean:.3f}",
+        ),
         _above_all(f"{name}: DMAFP is above K-means", dmafp, k_means),
         _above_all(f"{name}: DMAFP is above all others where these are told a wrong K", dmafp, wrong),
         _claim(
@@ -254,7 +261,8 @@ def _of_large_sets(results: Results) -> list[Claim]:
     every = {(name, *row): mean_of(scores_of(results, name, *row)) for name in LARGE for row in rows}
     losses = [every["News-all-20", *row] - every["News-complete-20", *row] for row in rows]
     mean_loss = math.nan if any(map(math.isnan, losses)) else mean_of([abs(loss) for loss in losses])
-    dmafp, lda = every["News-all-20", "DMAFP", None], every["News-all-20", "LDA", LARGE["News-all-20"].n_classes]
+    dmafp, dma = (every["News-all-20", method, None] for method in PARTITIONED)
+    lda = every["News-all-20", "LDA", LARGE["News-all-20"].n_classes]
     said = []
     for name in LARGE:
         score = every[name, "DMAFP", None]
@@ -271,6 +279,12 @@ def _of_large_sets(results: Results) -> list[Claim]:
     return [
         *said,
         _comparable(results, "News-all-20", "EM-MN, LDA and EDCM", ("EM-MN", "LDA", "EDCM"), COMPARABLE_LARGE),
+        _claim(
+            f"News-all-20: DMA is much worse than DMAFP (by {CLEARLY:.0%} at least)",
+            [dmafp, dma],
+            dma <= (1 - CLEARLY) * dmafp,
+            f"{dma:.3f} and {dmafp:.3f}",
+        ),
         _claim(
             "News-all-20: LDA with the true K is slightly above DMAFP",
             [lda, dmafp],

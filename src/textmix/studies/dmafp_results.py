@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from textmix.studies.printed import read_printed
 from textmix.studies.study import Result, Results, Values
 
 PARTITIONED = ("DMAFP", "DMA")  # they find the number of clusters
+DMA_MEAN = "DMA, mean of all starts"  # the other way to read what is printed of it
 ANNEALED = {"EM-MN": "damnls", "EDCM": "edcm"}  # names of algorithms
 LIBRARY = ("K-means, counts", "K-means, unit vectors", "LDA")
 FIXED = ("EM-MN", "K-means, counts", "K-means, unit vectors", "LDA", "EDCM")  # in the paper's order
-PRINTED_AS = {method: method.partition(",")[0] for method in (*PARTITIONED, *FIXED)}
+PRINTED_AS = {method: method.partition(",")[0] for method in (*PARTITIONED, DMA_MEAN, *FIXED)}
 LDA_ETA, LDA_ITERATIONS_SMALL, LDA_ITERATIONS_LARGE = 0.1, 500, 100
 FEW_GROUPS, MANY_GROUPS = 3, 8  # at most, and at least: 6.3.4
 
@@ -85,10 +87,19 @@ def runs_of_synthetic(results: Results, inference: str, start: str) -> list[Valu
 
 
 def scores_of(results: Results, name: str, method: str, k: int | None) -> list[float]:
-    """NMI of a method: of the starts that are chosen, or of all runs with K clusters."""
+    """NMI of a method: of the starts that are chosen, of all starts, or of all runs with K clusters."""
+    if method == DMA_MEAN:
+        return results.values("nmi", "partition", document_set=name, method="DMA")
     if k is None:
         return [values["nmi"] for values in chosen_starts(results, name, method)]
     return results.values("nmi", "fixed", document_set=name, method=method, k=k)
+
+
+def spread_of(results: Results, name: str, method: str, value: str) -> list[float]:
+    """A value of all starts on a set of one cut, where a single start is chosen; else nothing."""
+    if method not in PARTITIONED or len(results.arguments("cut", "partition", document_set=name)) > 1:
+        return []
+    return results.values(value, "partition", document_set=name, method=method)
 
 
 def about_set(results: Results, name: str) -> Values | None:
@@ -105,3 +116,11 @@ def why_not(results: Results, part: str, **arguments: Any) -> str:
     """Why there are no values of these cells."""
     found = results.find(part, **arguments)
     return found[0].reason if found else "left out of a quick run"
+
+
+def with_range(values: Sequence[float], digits: int = 0) -> str:
+    """Mean, smallest and largest."""
+    if not values:
+        return ""
+    least, most = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    return least if least == most else f"{statistics.fmean(values):.{max(digits, 1)}f} ({least} – {most})"
