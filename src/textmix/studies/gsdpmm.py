@@ -271,7 +271,7 @@ def _add_words(page: Page, results: Results) -> None:
     page.add_table(
         ["paper", "words", "group of ours", "words in common"],
         [
-            [row["label"], row["words"].replace(" ", ", "), cluster["group"], f"{n_common} of 10"]
+            [row["label"], row["words"].replace(" ", ", "), cluster["group"] if n_common else "none", n_common]
             for row, (cluster, n_common) in zip(read_printed("gsdpmm_words"), match_printed(found), strict=True)
         ],
         "table-iv-printed",
