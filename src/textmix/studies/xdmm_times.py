@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from textmix.studies.collections import load
 from textmix.studies.figures import Figure, Line, Panel
 from textmix.studies.page import Page
 from textmix.studies.study import Cell, Claim, Results, Values, if_known
-from textmix.studies.timing import timed_fit
+from textmix.studies.timing import timed, timed_fit
 from textmix.studies.xdmm_cells import ALPHA, BETA, COLLECTIONS, OURS, mixture
 
 MEAN, DRAWN = "X-DMM parallel, mean of φ", "X-DMM parallel, φ drawn"  # Algorithm 3 as printed
@@ -61,15 +61,9 @@ def measure_index(collection: str, k: int) -> Values:
 
     sweep(0)
     return {
-        "index_seconds": statistics.median(_seconds(tables) for _ in range(5)),
-        "training_seconds": TRAINING * statistics.median(_seconds(sweep, number) for number in range(1, 4)),
+        "index_seconds": statistics.median(timed(tables) for _ in range(5)),
+        "training_seconds": TRAINING * statistics.median(timed(partial(sweep, number)) for number in range(1, 4)),
     }
-
-
-def _seconds(work: Callable[..., None], *arguments: int) -> float:
-    started = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - started
 
 
 def measure_run(collection: str, method: str, k: int, n_iterations: int, to_the_end: bool) -> Values:
