@@ -135,6 +135,31 @@ def test_claims_of_time_cannot_be_told_without_times():
     assert {claim.holds for claim in time_claims(MISSING)} == {None}
 
 
+@pytest.mark.parametrize(
+    "missing",
+    [
+        lambda cell: cell.part == "data",
+        lambda cell: cell.collection == "20NG",
+        lambda cell: cell.part == "timed" and cell.arguments["method"] == "X-DMM",
+        lambda cell: cell.part == "threads" and cell.arguments["n_jobs"] == 1,
+        lambda cell: cell.arguments.get("method") == "GSDMM" and cell.arguments["k"] == 80,
+        lambda cell: cell.part == "converge" and cell.arguments["n_iterations"] in (0, 50),
+        lambda cell: cell.arguments.get("method") == "LDA",
+    ],
+)
+def test_a_page_of_which_a_part_is_missing_is_written_and_refutes_nothing(missing, tmp_path):
+    whole = make_results(as_printed, together)
+    results = Results(
+        Result(result.cell, None if missing(result.cell) else result.values, 1.0, "lost") for result in whole
+    )
+    make_page(results).write(tmp_path, "xdmm", results)
+
+    def refuted(found):
+        return {claim.text for claim in [*claims(found), *time_claims(found)] if claim.holds is False}
+
+    assert refuted(results) <= refuted(whole)
+
+
 MISSING = Results(
     Result(cell, None, reason=f"{cell.collection} is not at hand (no {cell.collection}.jsonl.gz)")
     for cell in STUDY.plan(False)
