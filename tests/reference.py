@@ -462,3 +462,50 @@ def joint_distribution_scores(direct: np.ndarray, chain: np.ndarray, n_batches: 
     batches = np.array([batch.mean(axis=0) for batch in np.array_split(chain, n_batches)])
     variance = direct.var(axis=0) / len(direct) + batches.var(axis=0, ddof=1) / n_batches
     return (direct.mean(axis=0) - chain.mean(axis=0)) / np.sqrt(variance)
+
+
+def draw_words(row: np.ndarray, most: int, uniforms: np.ndarray) -> np.ndarray:
+    """A document of at most so many of its words, by Floyd's method on the places of all of them."""
+    if row.sum() <= most:
+        return row
+    places = [word for word, count in enumerate(row) for _ in range(int(count))]
+    chosen: set[int] = set()
+    for top, uniform in zip(range(len(places) - most, len(places)), uniforms, strict=True):
+        place = int(uniform * (top + 1))
+        chosen.add(top if place in chosen else place)
+    return np.bincount([places[place] for place in chosen], minlength=row.size)
+
+
+def information_lost(one: np.ndarray, other: np.ndarray) -> float:
+    """By merging two clusters of words: their sizes times their entropies, together and apart."""
+
+    def size_times_entropy(row: np.ndarray) -> float:
+        return float(row.sum() * stats.entropy(row)) if row.sum() > 0 else 0.0
+
+    return size_times_entropy(one + other) - size_times_entropy(one) - size_times_entropy(other)
+
+
+def merge_greedily(clusters: np.ndarray) -> list[tuple[set[int], float]]:
+    """Merge the two clusters (rows) that lose least, until one is left: what each merge brings together, its loss."""
+    groups = [({number}, row) for number, row in enumerate(clusters)]
+    merges = []
+    while len(groups) > 1:
+        losses = {
+            (i, j): information_lost(groups[i][1], groups[j][1])
+            for i, j in itertools.combinations(range(len(groups)), 2)
+        }
+        (i, j), loss = min(losses.items(), key=lambda item: item[1])
+        together = (groups[i][0] | groups[j][0], groups[i][1] + groups[j][1])
+        groups = [group for number, group in enumerate(groups) if number not in (i, j)] + [together]
+        merges.append((together[0], loss))
+    return merges
+
+
+def stability(labels: np.ndarray, cluster: int, runs: np.ndarray) -> float:
+    """The mean over runs of the Jaccard similarity of a cluster with the most similar one of a run."""
+    members = set(np.flatnonzero(labels == cluster))
+    best = []
+    for run in runs:
+        others = [set(np.flatnonzero(run == other)) for other in np.unique(run[run >= 0])]
+        best.append(max((len(members & other) / len(members | other) for other in others), default=0.0))
+    return float(np.mean(best))

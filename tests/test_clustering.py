@@ -165,7 +165,7 @@ def test_missing_texts_are_empty_texts():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "kmeans"}, "model must be one of dirichlet-multinomial, dirichlet-process"),
+        ({"model": "kmeans"}, "model must be one of auto, consensus, dirichlet-multinomial"),
         ({"model": 3}, "model must be one of"),
         ({"model": "dirichlet-process", "n_clusters": 3}, "has no setting n_clusters"),
         ({"model": textmix.DirichletProcessMixture(), "beta": 0.1}, "give it to the model itself"),
@@ -215,7 +215,16 @@ def test_an_unknown_setting_is_refused():
 
 def test_the_upper_number_of_clusters_grows_with_the_texts_to_500():
     assert [default_n_clusters(n) for n in (0, 1, 20, 500, 10_000)] == [1, 1, 20, 500, 500]
-    assert TextClusterer().fit([*TEXTS, ""]).model_.n_clusters == 36
+    assert TextClusterer("dirichlet-multinomial").fit([*TEXTS, ""]).model_.n_clusters == 36
+
+
+def test_the_automatic_model_is_a_consensus_unless_a_setting_of_a_single_run_is_given():
+    assert type(TextClusterer().make_model(100)) is textmix.ConsensusMixture
+    assert type(TextClusterer(n_clusters=3, n_sweeps=5).make_model(100)) is textmix.ConsensusMixture
+    for setting in ({"alpha": 0.1}, {"beta": 0.1}, {"inference": "gibbs"}, {"init": "online"}, {"engine": "serial"}):
+        assert type(TextClusterer(**setting).make_model(100)) is textmix.DirichletMultinomialMixture
+    assert type(TextClusterer().make_model(100, on_disk=True)) is textmix.DirichletMultinomialMixture
+    assert len(set(TextClusterer(n_clusters=3).fit(TEXTS).labels_)) == 3
 
 
 def test_the_clusterer_is_a_scikit_learn_estimator():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from textmix.corpus.selection import FrequencySelector, LogIdfWeighting, VarianceSelector
     from textmix.estimators import (
         BernoulliMixture,
+        ConsensusMixture,
         DirichletMultinomialMixture,
         DirichletProcessMixture,
         EDCMMixture,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BernoulliMixture",
     "Clustering",
+    "ConsensusMixture",
     "Corpus",
     "DirichletMultinomialMixture",
     "DirichletProcessMixture",
@@ -58,6 +60,7 @@ _HOMES = {
     "LogIdfWeighting": "textmix.corpus.selection",
     "VarianceSelector": "textmix.corpus.selection",
     "BernoulliMixture": "textmix.estimators",
+    "ConsensusMixture": "textmix.estimators",
     "DirichletMultinomialMixture": "textmix.estimators",
     "DirichletProcessMixture": "textmix.estimators",
     "EDCMMixture": "textmix.estimators",

@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
-from textmix.estimators import DirichletMultinomialMixture, DirichletProcessMixture
+from textmix.estimators import ConsensusMixture, DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.estimators.counts import canonical, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.estimators.scored_mixture import ScoredMixture
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, list_clusters, summarise
@@ -32,17 +33,17 @@ from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, Run, document_columns, read_texts
 from textmix.results.typical import Example, Examples
 
-MODELS: dict[str, type[GibbsMixture]] = {
+AUTO = "auto"
+MODELS: dict[str, type[PartitionMixture]] = {
+    "consensus": ConsensusMixture,
     "dirichlet-multinomial": DirichletMultinomialMixture,
     "dirichlet-process": DirichletProcessMixture,
 }
 DEFAULT_MAX_CLUSTERS = 500
 SMOOTHING = 0.1  # pseudo-count of a word, for the words of estimators that have no beta
 
-_MODEL_SETTINGS = (
-    *("n_clusters", "alpha", "beta", "n_sweeps", "outlier_size"),
-    *("inference", "init", "engine", "client", "n_jobs"),
-)
+_OF_ONE_RUN = ("alpha", "beta", "inference", "init", "engine", "client")  # "auto" is one run where these are given
+_MODEL_SETTINGS = ("n_clusters", "granularity", "n_sweeps", "outlier_size", "n_jobs", *_OF_ONE_RUN)
 _TOKENIZER_SETTINGS = tuple(name for name in Tokenizer.__dataclass_fields__ if name != "tokenizer")
 
 
@@ -140,13 +141,13 @@ class Clustering:
         word_counts = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
         if isinstance(self.estimator, FeaturePartitionMixture):  # background words stand for no cluster
             word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
-        beta = self.estimator.beta_ if isinstance(self.estimator, GibbsMixture) else SMOOTHING
+        beta = self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
         corpus = self.corpus
         return describe_clusters(corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts)
 
     @cached_property
     def _scores(self) -> DocumentScores:
-        if isinstance(self.estimator, GibbsMixture):
+        if isinstance(self.estimator, PartitionMixture):
             mixture = FittedMixture.of(self.estimator)
             return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
         if isinstance(self.estimator, ScoredMixture):
@@ -165,7 +166,7 @@ class Clustering:
     def assign(self, texts: Iterable[str | None]) -> Assignments:
         """Put new texts into the clusters, which stay as they are."""
         counts = self.corpus.count(texts)
-        if not isinstance(self.estimator, GibbsMixture):
+        if not isinstance(self.estimator, PartitionMixture):
             labels = np.asarray(self._fitted("predict")(counts), dtype=np.int32)
             labels[np.diff(counts.indptr) == 0] = -1
             probabilities = np.full(labels.size, np.nan)
@@ -293,10 +294,15 @@ class TextClusterer(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    model : {"dirichlet-multinomial", "dirichlet-process"} or estimator, default="dirichlet-multinomial"
-        How to cluster the counts: by name, or any scikit-learn clusterer, of which a copy is fitted.
+    model : {"auto", "consensus", "dirichlet-multinomial", "dirichlet-process"} or estimator, default="auto"
+        How to cluster the counts: by name, or any scikit-learn clusterer, of which a copy is fitted. "auto":
+        "consensus", what ten runs agree on; or "dirichlet-multinomial", a single run, where a setting is given that
+        only a single run has: alpha, beta, inference, init, engine or client.
     n_clusters : int, default=None
-        Upper bound on the number of clusters; None: 500, or the number of texts if that is smaller.
+        "consensus": exactly so many clusters; None: as many as are found. "dirichlet-multinomial": an upper bound;
+        None: 500, or the number of texts if that is smaller.
+    granularity : "coarse", "medium", "fine" or float, default=None
+        "consensus": coarser or finer clusters; as a number 1 is medium, more is finer.
     alpha, beta, n_sweeps, outlier_size, init, engine, client, n_jobs : default=None
         Of the model; None: its own default.
     inference : default=None
@@ -321,9 +327,10 @@ max_document_frequency
 
     def __init__(
         self,
-        model: Any = "dirichlet-multinomial",
+        model: Any = AUTO,
         *,
         n_clusters: int | None = None,
+        granularity: str | float | None = None,
         alpha: float | str | None = None,
         beta: float | str | None = None,
         n_sweeps: int | None = None,
@@ -347,6 +354,7 @@ max_document_frequency
     ) -> None:
         self.model = model
         self.n_clusters = n_clusters
+        self.granularity = granularity
         self.alpha = alpha
         self.beta = beta
         self.n_sweeps = n_sweeps
@@ -416,10 +424,11 @@ max_document_frequency
         """Raise ValueError if a setting is wrong, before any text is read."""
         self.make_tokenizer()
         model = self.make_model(1)
-        if isinstance(model, GibbsMixture):
+        if isinstance(model, PartitionMixture):
             model._validate_params()
-            model._make_prior(1)
             count_threads(model.n_jobs)
+        if isinstance(model, GibbsMixture):
+            model._make_prior(1)
             if model.client is not None and model.engine != "dask":
                 raise ValueError(f"client is a Dask cluster; engine is {model.engine!r}, so leave one of them out")
 
@@ -433,13 +442,17 @@ max_document_frequency
             raise ValueError(f"give either a Tokenizer or settings by name, not both ({', '.join(changed)})")
         return self.tokenizer
 
-    def make_model(self, n_documents: int) -> Any:
-        """The estimator for so many texts with words."""
+    def make_model(self, n_documents: int, *, on_disk: bool = False) -> Any:
+        """The estimator for so many texts with words, whose counts may be on disk."""
         given = {name: getattr(self, name) for name in _MODEL_SETTINGS if getattr(self, name) is not None}
-        if isinstance(self.model, str) and self.model in MODELS:
-            return self._named_model(given, n_documents)
+        if isinstance(self.model, str) and self.model in (AUTO, *MODELS):
+            name = self.model
+            if name == AUTO:
+                one_run = on_disk or any(setting in given for setting in _OF_ONE_RUN)
+                name = "dirichlet-multinomial" if one_run else "consensus"
+            return self._named_model(name, given, n_documents)
         if not callable(getattr(self.model, "fit", None)):
-            raise ValueError(f"model must be one of {', '.join(MODELS)}, or an estimator, not {self.model!r}")
+            raise ValueError(f"model must be one of {AUTO}, {', '.join(MODELS)}, or an estimator, not {self.model!r}")
         if given:
             raise ValueError(f"{next(iter(given))} is a setting of the model; give it to the model itself")
         model = clone(self.model)
@@ -447,14 +460,15 @@ max_document_frequency
             model.set_params(random_state=self.random_state)
         return model
 
-    def _named_model(self, given: dict[str, Any], n_documents: int) -> GibbsMixture:
-        kind = MODELS[self.model]
+    def _named_model(self, name: str, given: dict[str, Any], n_documents: int) -> PartitionMixture:
+        kind = MODELS[name]
         accepted = kind._get_param_names()
-        for name in given:
-            if name not in accepted:
-                raise ValueError(f"the model {self.model!r} has no setting {name}")
-        given.setdefault("inference", "auto")
-        if "n_clusters" in accepted:
+        for setting in given:
+            if setting not in accepted:
+                raise ValueError(f"the model {name!r} has no setting {setting}")
+        if "inference" in accepted:
+            given.setdefault("inference", "auto")
+        if "n_clusters" in accepted and kind is not ConsensusMixture:
             given.setdefault("n_clusters", default_n_clusters(n_documents))
         return kind(**given, random_state=self.random_state, progress=self.progress)
 

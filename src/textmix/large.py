@@ -181,7 +181,7 @@ class _Run:
         return_freed_memory()
         n_with_words = corpus.n_documents - corpus.n_empty_documents
         check_words(corpus.n_documents, n_with_words)
-        model: GibbsMixture = self.clusterer.make_model(n_with_words)
+        model: GibbsMixture = self.clusterer.make_model(n_with_words, on_disk=True)
         n_clusters = int(model._make_finite_prior(n_with_words).max_clusters)
         n_jobs = 1 if model.engine == "serial" else model.n_jobs
         if self.plan.memory is not None:
@@ -329,7 +329,7 @@ _STAGES = {"reading": "reading", "writing": "sorting"}
 def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
     """The same with the sampler that works on partitions; ValueError for what that cannot do."""
     clusterer.check_settings()
-    if not isinstance(clusterer.make_model(1), GibbsMixture):
+    if not isinstance(clusterer.make_model(1, on_disk=True), GibbsMixture):
         raise ValueError("texts that are not held in memory can be clustered by the models with a name only")
     if clusterer.inference not in (None, "auto", "parallel"):
         raise ValueError(

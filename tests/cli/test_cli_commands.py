@@ -130,7 +130,9 @@ def test_force_overwrites_an_earlier_run(program, table, saved):
 def test_top_limits_the_table_and_the_rest_is_counted(program, table):
     _, all_shown, _ = program("cluster", table)
     _, one_shown, _ = program("cluster", table, "--top", 1)
-    n_clusters = int(next(line for line in all_shown.splitlines() if line.endswith(" clusters:")).split()[0])
+    n_clusters = int(
+        next(line for line in all_shown.splitlines() if " clusters that ten runs agree on:" in line).split()[0]
+    )
     noun = "more cluster" if n_clusters == 2 else "more clusters"
     assert f"… and {n_clusters - 1} {noun}" in one_shown
     assert "more cluster" not in all_shown
@@ -162,7 +164,7 @@ def test_an_interrupted_sampler_shows_what_it_has(program, table, monkeypatch):
         return pass_over(self, *arguments, **options)
 
     monkeypatch.setattr(GibbsState, "sample", interrupted)
-    code, shown, error = program("cluster", table)
+    code, shown, error = program("cluster", table, "--model", "dirichlet-multinomial")
     assert code == 0
     assert error == "textmix: sampling interrupted in sweep 3 of 100: this is what had been reached\n"
     assert "Read 20 texts" in shown

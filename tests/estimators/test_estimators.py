@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference
 from kernels.ladder import random_corpus
-from textmix import DirichletMultinomialMixture, DirichletProcessMixture
+from textmix import ConsensusMixture, DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.corpus import Corpus
 
 FINITE = DirichletMultinomialMixture(n_clusters=8, random_state=0)
@@ -43,7 +43,7 @@ def two_topics(n_documents=60, seed=0):
 # The contract
 
 
-@pytest.mark.parametrize("estimator", [DirichletMultinomialMixture(), DirichletProcessMixture()])
+@pytest.mark.parametrize("estimator", [DirichletMultinomialMixture(), DirichletProcessMixture(), ConsensusMixture()])
 def test_check_estimator(estimator):
     check_estimator(
         estimator,

@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from textmix.inference.collapsed_gibbs import GibbsState
 
 
+def _drawn(counts: scipy.sparse.csr_array) -> list[float]:
+    from textmix.kernels.counts import draw_words
+
+    whole, kept = np.rint(counts.data), np.empty(counts.nnz)
+    draw_words(counts.indptr, whole, 2, np.random.default_rng(0).random(2 * counts.shape[0]), kept)
+    return kept.tolist()
+
+
+def _costs(counts: scipy.sparse.csr_array) -> list[float]:
+    from textmix.inference.merging import merge_clusters
+
+    return merge_clusters(counts).costs.tolist()
+
+
 def outcomes() -> dict[str, dict[str, list]]:
     """For each case the labels and the numbers (as hexadecimal floats) after sampling and polishing."""
     from kernels.ladder import ARITHMETICS, CORPORA, PRIORS, SAMPLERS, build_state, force_log_space, random_labels
@@ -41,6 +55,8 @@ def outcomes() -> dict[str, dict[str, list]]:
         rows = (counts.indptr.copy(), counts.indices.copy(), np.rint(counts.data), np.empty(counts.shape[0]))
         leave_out_words(counts.shape[1] // 2, *rows)
         found[name]["exact"] += [values.tolist() for values in rows]
+        found[name]["exact"].append(_drawn(counts))
+        found[name]["numbers"] += _costs(counts)
         for prior_name, prior in PRIORS.items():
             for sampler in SAMPLERS:
                 for arithmetic in ARITHMETICS:

@@ -128,7 +128,7 @@ def test_run_json_holds_settings_versions_seed_and_counts(clustering, saved):
     assert info["format"] == "textmix run"
     assert info["seed"] == 5
     assert {"python", "textmix", "numpy", "numba", "scikit-learn"} <= info["versions"].keys()
-    assert info["settings"]["model"] == "DirichletMultinomialMixture"
+    assert info["settings"]["model"] == "ConsensusMixture"
     assert info["settings"]["parameters"]["beta"] == 0.1
     assert info["documents"]["n_documents"] == 124
     assert info["documents"]["n_without_words"] == 1

@@ -162,11 +162,17 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
         say(console, sentence, style="yellow")
 
 
+_FOUND_BY = {
+    "metropolis": ", found by the metropolis sampler",
+    "parallel": ", found by the parallel sampler",
+    "consensus": " that ten runs agree on",
+}
+
+
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
     outlying = set(np.unique(clustering.labels[clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index not in outlying]
-    sampler = getattr(clustering.estimator, "inference_", "gibbs")
-    by = "" if sampler == "gibbs" else f", found by the {sampler} sampler"
+    by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     say(console, f"{plural(len(clusters), 'cluster')}{by}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])

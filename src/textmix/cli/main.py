@@ -73,8 +73,9 @@ def cluster(
     stop_words: options.StopWords = None,
     min_df: options.MinFrequency = "1",
     max_df: options.MaxFrequency = "1.0",
-    model: options.Model = options.ModelName.DIRICHLET_MULTINOMIAL,
+    model: options.Model = options.ModelName.AUTO,
     clusters: options.Clusters = None,
+    granularity: options.Granularity = None,
     alpha: options.Alpha = None,
     beta: options.Beta = None,
     sweeps: options.Sweeps = None,
@@ -110,6 +111,7 @@ def cluster(
     settings = {
         "model": model.value,
         "n_clusters": clusters,
+        "granularity": options.parse_number(granularity),
         "alpha": options.parse_number(alpha),
         "beta": options.parse_number(beta),
         "n_sweeps": sweeps,

@@ -17,6 +17,8 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)b?", re.IGNOR
 class ModelName(StrEnum):
     """The models by name."""
 
+    AUTO = "auto"
+    CONSENSUS = "consensus"
     DIRICHLET_MULTINOMIAL = "dirichlet-multinomial"
     DIRICHLET_PROCESS = "dirichlet-process"
 
@@ -121,7 +123,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help="dirichlet-multinomial, or dirichlet-process, which has no upper number of clusters.",
+        help="auto, consensus (of ten runs), dirichlet-multinomial or dirichlet-process (one run of the papers').",
         rich_help_panel=MODEL,
     ),
 ]
@@ -131,7 +133,16 @@ Clusters = Annotated[
         "--clusters",
         metavar="K",
         min=1,
-        help="At most so many clusters [500, or fewer texts].",
+        help="Exactly so many clusters [as many as there are]; of dirichlet-multinomial at most so many [500].",
+        rich_help_panel=MODEL,
+    ),
+]
+Granularity = Annotated[
+    str | None,
+    typer.Option(
+        "--granularity",
+        metavar="HOW",
+        help="coarse, medium, fine, or a number: 1 is medium, more is finer [medium].",
         rich_help_panel=MODEL,
     ),
 ]

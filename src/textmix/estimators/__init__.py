@@ -1,6 +1,7 @@
 """The scikit-learn classes."""
 
 from textmix.estimators.bernoulli_mixture import BernoulliMixture
+from textmix.estimators.consensus_mixture import ConsensusMixture
 from textmix.estimators.dirichlet_multinomial_mixture import DirichletMultinomialMixture
 from textmix.estimators.dirichlet_process_mixture import DirichletProcessMixture
 from textmix.estimators.edcm_mixture import EDCMMixture
@@ -10,6 +11,7 @@ from textmix.estimators.von_mises_fisher_mixture import VonMisesFisherMixture
 
 __all__ = [
     "BernoulliMixture",
+    "ConsensusMixture",
     "DirichletMultinomialMixture",
     "DirichletProcessMixture",
     "EDCMMixture",

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class DocumentMixture(ClusterMixin, BaseEstimator):
-    """Base of GibbsMixture and EMMixture: clusterers of documents × words."""
+    """Base of PartitionMixture and EMMixture: clusterers of documents × words."""
 
     outlier_size: int
     labels_: NDArray[np.int32]

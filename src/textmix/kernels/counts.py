@@ -135,3 +135,42 @@ def leave_out_words(n_kept, row_starts, words, counts, lengths):
             entry += 1
         lengths[row] = total
         row_starts[row + 1] = place
+
+
+@kernel
+def draw_words(indptr, data, most, uniforms, kept):
+    """Draw `most` words without replacement from each document that has more, all of the others.
+
+    `kept` gets how often the word of each entry was drawn. `uniforms` has `most` numbers for each longer document. Sets
+    of places are drawn by Floyd's method (Bentley and Floyd 1987): a document costs its distinct words and most².
+    """
+    places = np.empty(most, np.int64)
+    n_used = 0
+    for document in range(indptr.size - 1):
+        first, last = indptr[document], indptr[document + 1]
+        length = np.int64(0)
+        for entry in range(first, last):
+            length += np.int64(data[entry])
+            kept[entry] = data[entry]
+        if length <= most:
+            continue
+        for n in range(most):
+            top = length - most + n
+            place = np.int64(uniforms[n_used] * (top + 1))
+            n_used += 1
+            for other in range(n):
+                if places[other] == place:
+                    place = top
+                    break
+            position = n  # places are kept in order
+            while position > 0 and places[position - 1] > place:
+                places[position] = places[position - 1]
+                position -= 1
+            places[position] = place
+        n, passed = 0, np.int64(0)
+        for entry in range(first, last):
+            passed += np.int64(data[entry])
+            before = n
+            while n < most and places[n] < passed:
+                n += 1
+            kept[entry] = n - before

@@ -19,6 +19,7 @@ from textmix.kernels.state import Prior
 _KIND = "model"
 _VERSION = 1
 _TRACE = "trace_"
+STABILITIES = "cluster_stabilities_"  # of estimators that have them
 _NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
@@ -81,10 +82,11 @@ class FittedMixture:
     converged: bool
     log_joint: float
     inference: str  # how it was sampled
+    stabilities: NDArray[np.float64]  # of the clusters; empty where there was a single run
 
     @classmethod
     def of(cls, estimator: Any) -> FittedMixture:
-        """Take it from a fitted GibbsMixture."""
+        """Take it from a fitted PartitionMixture."""
         return cls(
             estimator=type(estimator).__name__,
             parameters=plain_parameters(estimator),
@@ -102,6 +104,7 @@ class FittedMixture:
             converged=bool(estimator.converged_),
             log_joint=float(estimator.log_joint_),
             inference=estimator.inference_,
+            stabilities=getattr(estimator, STABILITIES, np.empty(0)),
         )
 
     def put_into(self, estimator: Any, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> None:
@@ -123,6 +126,8 @@ class FittedMixture:
         estimator._twins = self.twins
         estimator._counts = counts
         estimator._vocabulary = vocabulary
+        if self.stabilities.size:
+            setattr(estimator, STABILITIES, self.stabilities)
 
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
@@ -140,6 +145,7 @@ class FittedMixture:
             "word_counts_indices": self.cluster_word_counts.indices,
             "word_counts_row_starts": self.cluster_word_counts.indptr,
             "twins": self.twins,
+            "stabilities": self.stabilities,
             **{f"{_TRACE}{name}": values for name, values in self.trace.items()},
         }
         settings = {
@@ -183,6 +189,7 @@ class FittedMixture:
                 converged=settings["converged"],
                 log_joint=settings["log_joint"],
                 inference=settings.get("inference", "gibbs"),
+                stabilities=arrays.get("stabilities", np.empty(0)),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error

@@ -1,0 +1,201 @@
+"""Clusters with no settings: what many short runs of a Dirichlet-multinomial mixture agree on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from textmix.corpus import Corpus
+from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.estimators.partition_mixture import PartitionMixture
+from textmix.inference.consensus import (
+    ConsensusSettings,
+    agree,
+    cluster_stabilities,
+    complete,
+    mean_trace,
+    sample_runs,
+    share_words,
+    split_off,
+)
+from textmix.inference.layout import fixed_point_scale
+from textmix.inference.merging import Merges, merge_documents
+from textmix.inference.partition import SamplerSettings, fit_partition
+from textmix.inference.progress import Progress
+from textmix.inference.seeds import seed_from
+from textmix.kernels.state import Prior
+from textmix.priors.finite_dirichlet import finite_dirichlet
+
+GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
+LABEL_BETA = 0.5  # of granularity 1
+FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
+HELD = SamplerSettings(0, 0.0, "auto", polish=False)
+
+
+class ConsensusMixture(PartitionMixture):
+    """What many short runs of a Dirichlet-multinomial mixture agree on; no setting is needed.
+
+    Each run samples the mixture from random clusters, and of each document sees at most `n_words` words, drawn anew;
+    words of a single document count for nothing. The documents' labels in all runs are then their "words" for the same
+    model once more. Clusters are those of this second step; their words are counted in whole documents.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Exactly so many clusters: those found are merged, or finer ones found first. None: as many as are found.
+    granularity : "coarse", "medium", "fine" or float, default="medium"
+        How readily runs that differ are taken for finer clusters; as a number, 1 is medium, more is finer.
+    n_runs : int, default=10
+        Runs that are to agree.
+    n_words : int, default=40
+        Words that a run sees of a document; all, if counts are not whole numbers.
+    max_clusters : int, default=500
+        Clusters that a run starts from.
+    alpha, beta : float, default=0.1
+        Pseudo-counts of each cluster and of each word, in the runs.
+    n_sweeps : int, default=20
+        Of each run.
+    outlier_size : int, default=1
+        Documents in clusters of at most so many documents are outliers.
+    n_jobs : int or None, default=-1
+        Threads, −1 for as many as there are cores. Labels do not depend on it.
+    random_state : int, Generator, RandomState or None, default=0
+        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
+    progress : bool or None, default=None
+        Whether to show a progress bar when a fit takes long; None: on a terminal.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_documents,)
+        0 … n_clusters_ − 1 by falling size; −1 for documents without words.
+    n_clusters_, cluster_sizes_, cluster_word_counts_
+        Number of clusters, documents of each, word counts of each (sparse).
+    cluster_stabilities_, stability_
+        How well the runs find each cluster (1: each run has just this one; below 0.5: shaky), and the mean over
+        documents.
+    merges_ : Merges
+        The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information.
+    probabilities_, outliers_, outlier_scores_
+        See their own descriptions; computed on request.
+    trace_ : dict of arrays, one entry a sweep
+        n_clusters, n_moved, log_joint, seconds: means over the runs.
+    n_iter_, converged_, log_joint_
+        Sweeps of a run; whether the second step ended at a fixed point; log p(labels, words) of whole documents.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "granularity": [StrOptions(set(GRANULARITIES)), Interval(Real, 0, None, closed="neither")],
+        "n_runs": [Interval(Integral, 1, None, closed="left")],
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1e100, closed="neither")],
+        "beta": [Interval(Real, 0, 1e100, closed="neither")],
+        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+        "progress": ["boolean", None],
+    }
+    polish = False
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        granularity: str | float = "medium",
+        n_runs: int = 10,
+        n_words: int = 40,
+        max_clusters: int = 500,
+        alpha: float = 0.1,
+        beta: float = 0.1,
+        n_sweeps: int = 20,
+        outlier_size: int = 1,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+        progress: bool | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.granularity = granularity
+        self.n_runs = n_runs
+        self.n_words = n_words
+        self.max_clusters = max_clusters
+        self.alpha = alpha
+        self.beta = beta
+        self.n_sweeps = n_sweeps
+        self.outlier_size = outlier_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
+        self._validate_params()
+        counts, whole = check_counts(self, X, reset=True)
+        self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        seed, progress = seed_from(self.random_state), Progress(self.progress)
+        settings = ConsensusSettings(
+            int(self.n_runs),
+            int(self.n_words),
+            int(self.max_clusters),
+            float(self.alpha),
+            float(self.beta),
+            int(self.n_sweeps),
+        )
+        runs = sample_runs(share_words(counts), whole, settings, seed, self.n_jobs, progress)
+        self._runs = np.stack([run.labels for run in runs])
+        unit = 1.0 / fixed_point_scale(float(counts.sum()), whole)
+        labels, self.converged_ = self._find_labels(counts, unit, seed, progress)
+        self.inference_ = "consensus"
+        prior = finite_dirichlet(max(int(self.max_clusters), int(labels.max(initial=-1)) + 1), settings.alpha)
+        held = fit_partition(counts, whole, labels, settings.beta, prior, HELD, seed, progress)
+        partition = replace(held, trace=mean_trace(runs), n_sweeps=settings.n_sweeps, converged=self.converged_)
+        self.cluster_stabilities_ = cluster_stabilities(partition.labels, self._runs)
+        self.__dict__.pop("_merges", None)
+        n_found = int(partition.labels.max(initial=-1)) + 1
+        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
+
+    def _find_labels(
+        self, counts: scipy.sparse.csr_array, unit: float, seed: int, progress: Progress
+    ) -> tuple[NDArray[np.int32], bool]:
+        """What the runs agree on, in as many clusters as are asked for, and whether that is a fixed point."""
+        granularity = GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else self.granularity
+        wanted = None if self.n_clusters is None else int(self.n_clusters)
+        for times in FINER:
+            agreed = agree(self._runs, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
+            labels = complete(counts, agreed.labels, unit)
+            if wanted is None:
+                return labels, agreed.converged
+            if labels.max(initial=-1) + 1 >= wanted:
+                return merge_documents(counts, labels, int(self.n_words)).cut_labels(labels, wanted), agreed.converged
+        assert wanted is not None
+        return split_off(counts, labels, wanted, unit), agreed.converged
+
+    def _alpha_of(self, prior: Prior) -> float:
+        return prior.alpha
+
+    @property
+    def stability_(self) -> float:
+        """The mean over documents of the stability of their clusters."""
+        check_is_fitted(self)
+        n_documents = int(self.cluster_sizes_.sum())
+        return float(self.cluster_stabilities_ @ self.cluster_sizes_) / n_documents if n_documents else float("nan")
+
+    @property
+    def merges_(self) -> Merges:
+        """How the clusters are merged one by one; made on request."""
+        check_is_fitted(self)
+        if "_merges" not in self.__dict__:
+            self._merges = merge_documents(self._training_counts(), self.labels_, int(self.n_words))
+        return self._merges
+
+    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+        """Labels, by falling size, when the clusters are merged until so many are left."""
+        return self.merges_.cut_labels(self.labels_, n_clusters)

@@ -1,0 +1,165 @@
+"""What mixtures that end with a partition of the documents share once they are fitted: prediction, scores, words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from textmix.estimators.counts import check_counts
+from textmix.estimators.document_mixture import DocumentMixture
+from textmix.inference.layout import fixed_point_scale
+from textmix.inference.partition import FittedPartition
+from textmix.inference.scoring import PartitionScorer
+from textmix.kernels.conditionals import settle_ties
+from textmix.kernels.state import Prior
+from textmix.results.words import ScoredWord, top_words
+
+
+class PartitionMixture(DocumentMixture):
+    """A Dirichlet-multinomial mixture whose clusters are known; its subclasses say how they are found.
+
+    The counts that were fitted are kept, not copied, for attributes that are computed on request; a pickle holds them.
+    """
+
+    alpha: Any
+    polish: bool
+    n_jobs: int | None
+
+    @abstractmethod
+    def _alpha_of(self, prior: Prior) -> float:
+        """α by the name that users know."""
+
+    def _keep(
+        self,
+        partition: FittedPartition,
+        word_counts: scipy.sparse.csr_array,
+        counts: scipy.sparse.csr_array | None,
+    ) -> Self:
+        self.labels_ = partition.labels
+        self.n_clusters_ = word_counts.shape[0]
+        self.n_iter_ = partition.n_sweeps
+        self.converged_ = partition.converged
+        self.trace_ = partition.trace
+        self.log_joint_ = partition.log_joint
+        self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+        self.cluster_word_counts_ = word_counts
+        self._beta, self._prior = partition.beta, partition.prior
+        self.alpha_ = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
+        self.beta_ = partition.beta
+        self._polished = bool(self.polish)
+        self._unit = partition.unit
+        self._twins = partition.twins
+        self._counts = counts
+        self.__dict__.pop("_probabilities", None)
+        self.__dict__.pop("_outlier_scores", None)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The most probable cluster of each new document, −1 for one without words.
+
+        Whether a new cluster would be more probable than any of these is in the last column of `predict_proba`.
+        """
+        scorer, counts = self._scorer_and_counts(X)
+        labels = np.full(counts.shape[0], -1, np.int32)
+        if self.n_clusters_ == 0:
+            return labels
+        for block in scorer.blocks(counts):
+            known = ~np.isnan(block.log_existing)
+            labels[block.rows][known] = np.argmax(block.probabilities[known, :-1], axis=1)
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each cluster and, in the last column, of a new one; NaN for documents without words."""
+        scorer, counts = self._scorer_and_counts(X)
+        probabilities = np.empty((counts.shape[0], self.n_clusters_ + 1))
+        for block in scorer.blocks(counts):
+            probabilities[block.rows] = block.probabilities
+        return probabilities
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """log p(d | the fitted clusters) of each new document, as a sequence of words."""
+        scorer, counts = self._scorer_and_counts(X)
+        return scorer.log_densities(counts, int(self.cluster_sizes_.sum()))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def perplexity(self, X: Any = None) -> float:
+        """exp(−Σ log p(d) / Σ length) of new documents at the posterior means of the clusters (X-DMM, eq. 3).
+
+        Without X of the training documents, each left out of its own cluster.
+        """
+        if X is None:
+            check_is_fitted(self)
+            return self._scorer(self._unit).perplexity(self._training_counts(), self.labels_)
+        scorer, counts = self._scorer_and_counts(X)
+        return scorer.perplexity(counts)
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """Each training document's probabilities given all others: a column a cluster, the last for a new cluster.
+
+        For a document alone in its cluster a new cluster means staying: that mass stands in its own column. The same
+        holds for identical documents of which each would rather be alone, and which were put together.
+        """
+        check_is_fitted(self)
+        if "_probabilities" not in self.__dict__:
+            probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
+            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
+                probabilities[block.rows] = block.probabilities
+            if self._polished:
+                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._twins)
+            self._probabilities = probabilities
+        return self._probabilities
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """log of the odds that a document belongs to a new cluster and not to one of those that the others form.
+
+        Larger: more of an outlier; above 0: more probably one than not. NaN for documents without words.
+        """
+        check_is_fitted(self)
+        if "_outlier_scores" not in self.__dict__:
+            scores = np.empty(self.labels_.size)
+            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
+                scores[block.rows] = block.log_new - block.log_existing
+            self._outlier_scores = scores
+        return self._outlier_scores
+
+    def top_words(
+        self, n: int = 10, *, order: str = "probable", vocabulary: Sequence[str] | ArrayLike | None = None
+    ) -> list[list[ScoredWord]]:
+        """The n leading words of each cluster with their scores.
+
+        order="probable": by φ̂_zw = (n_z^w + β) / (n_z + Vβ) (GSDPMM, eq. IV.50). order="telling": by
+        φ̂_zw log(φ̂_zw / φ̂_w elsewhere), how well the word tells the cluster from all others. Words are those of the
+        Corpus or data frame that was fitted, or of `vocabulary`, else column numbers.
+        """
+        check_is_fitted(self)
+        vocabulary = self._names_of_words(vocabulary)
+        return top_words(self.cluster_word_counts_, self._beta, n, order, vocabulary)
+
+    def _training_counts(self) -> scipy.sparse.csr_array:
+        if self._counts is None:
+            raise AttributeError("the counts of this fit are on disk and were never in memory as a whole")
+        return self._counts
+
+    def _scorer(self, unit: float) -> PartitionScorer:
+        return PartitionScorer.from_statistics(
+            self.cluster_sizes_, self.cluster_word_counts_, self._beta, self._prior, unit
+        )
+
+    def _scorer_and_counts(self, X: Any) -> tuple[PartitionScorer, scipy.sparse.csr_array]:
+        check_is_fitted(self)
+        counts, whole = check_counts(self, X, reset=False)
+        # Fractional counts, of the clusters or of these documents, need a unit that suits both.
+        total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
+        scorer = self._scorer(1.0 / fixed_point_scale(total, whole and self._unit == 1.0))
+        return scorer, counts

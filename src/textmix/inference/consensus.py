@@ -1,0 +1,255 @@
+"""One partition from many short runs: what they agree on.
+
+A run samples a Dirichlet-multinomial mixture of the documents, of which each shows at most some forty of its words,
+drawn anew for each run. Long documents are so sure of their cluster, by a model that takes every word for independent
+of the others, that clusters split again and again; with few words they are not, and what one run does not see others
+do. The labels of all runs are then the "words" of the documents for the same model once more (docs/decisions/
+no-settings.md has what was tried, with figures).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.engines.threads import count_threads
+from textmix.inference.identical import count_twins, group_twins, put_twins_together
+from textmix.inference.ordering import order_by_size
+from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.progress import Progress, Task
+from textmix.inference.seeds import generator
+from textmix.kernels.counts import document_frequencies, draw_words
+from textmix.priors.finite_dirichlet import finite_dirichlet
+
+Result = TypeVar("Result")
+N_STARTS = 5  # of the second step, which costs next to nothing
+MAX_AGREED = 1000  # clusters that the second step starts from
+AGREED_SWEEPS = 30
+_WORDS, _RUN, _AGREE = range(3)  # what random numbers are for
+
+
+@dataclass(frozen=True)
+class ConsensusSettings:
+    """Of the runs."""
+
+    n_runs: int
+    n_words: int  # that a run sees of a document
+    max_clusters: int
+    alpha: float
+    beta: float
+    n_sweeps: int
+
+
+def share_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The counts without words of a single document, which tell nothing of what it has in common with others."""
+    frequencies = document_frequencies(counts.indices, counts.data, counts.shape[1])
+    return keep_columns(counts, frequencies > 1)
+
+
+def keep_columns(counts: scipy.sparse.csr_array, kept: NDArray[np.bool_]) -> scipy.sparse.csr_array:
+    """Some of the columns; an empty one if there are none."""
+    if kept.all():
+        return counts
+    numbers = np.cumsum(kept, dtype=counts.indices.dtype) - 1
+    entries = kept[counts.indices]
+    starts = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))[counts.indptr]
+    parts = counts.data[entries], numbers[counts.indices[entries]], starts.astype(counts.indptr.dtype)
+    return scipy.sparse.csr_array(parts, shape=(counts.shape[0], max(int(np.count_nonzero(kept)), 1)))
+
+
+def see_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
+    """Documents of at most n_words words, drawn without replacement, and the columns of those words."""
+    lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
+    n_long = int(np.count_nonzero(lengths > n_words))
+    if n_long == 0:
+        return counts
+    seen = np.empty(counts.nnz, counts.data.dtype)
+    draw_words(counts.indptr, counts.data, n_words, rng.random(n_long * n_words), seen)
+    drawn = scipy.sparse.csr_array((seen, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+    drawn.eliminate_zeros()
+    return keep_columns(drawn, np.bincount(drawn.indices, minlength=counts.shape[1]) > 0)
+
+
+def sample_runs(
+    counts: scipy.sparse.csr_array,
+    whole: bool,
+    settings: ConsensusSettings,
+    seed: int,
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[FittedPartition]:
+    """Runs side by side on threads; each is the same whichever thread it has.
+
+    Of counts that are not whole numbers no words can be drawn: runs see all of them.
+
+    Ctrl-C leaves out the runs that are not finished, unless there is none.
+    """
+    n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
+    n_clusters = max(1, min(settings.max_clusters, n_documents))
+    prior = finite_dirichlet(n_clusters, settings.alpha)
+    sampling = SamplerSettings(settings.n_sweeps, 0.0, "auto", polish=True)
+
+    def run(number: int, shared: Progress) -> FittedPartition:
+        words = see_words(counts, settings.n_words, generator(seed, _WORDS, number)) if whole else counts
+        own = int(generator(seed, _RUN, number).integers(2**63))
+        return fit_partition(words, whole, n_clusters, settings.beta, prior, sampling, own, shared)
+
+    with progress.task("sampling", total=settings.n_runs * settings.n_sweeps * counts.shape[0]) as task:
+        finished = _side_by_side(run, settings.n_runs, n_jobs, task)
+    if len(finished) < settings.n_runs:
+        warnings.warn(
+            f"sampling interrupted: this is what {len(finished)} of {settings.n_runs} runs agree on", stacklevel=2
+        )
+    return finished
+
+
+def mean_trace(runs: Sequence[FittedPartition]) -> dict[str, NDArray[np.float64]]:
+    """The means over the runs, sweep by sweep."""
+    return {name: np.mean([run.trace[name] for run in runs], axis=0) for name in runs[0].trace}
+
+
+def agree(runs: NDArray[np.int32], beta: float, seed: int, n_jobs: int | None, progress: Progress) -> FittedPartition:
+    """The same model once more, the documents' words being their labels: the most probable of some starts."""
+    words = labels_as_words(runs)
+    n_clusters = max(1, min(MAX_AGREED, int(np.count_nonzero(np.diff(words.indptr)))))
+    prior = finite_dirichlet(n_clusters, 0.1)
+    sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
+
+    def start(number: int, shared: Progress) -> FittedPartition:
+        own = int(generator(seed, _AGREE, number).integers(2**63))
+        return fit_partition(words, True, n_clusters, beta, prior, sampling, own, shared)
+
+    with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * words.shape[0]) as task:
+        return max(_side_by_side(start, N_STARTS, n_jobs, task), key=lambda fitted: fitted.log_joint)
+
+
+def complete(counts: scipy.sparse.csr_array, agreed: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
+    """Labels by falling size of all documents that have words; counts are taken in this unit.
+
+    Those that share no word with others are alone in their clusters; identical documents are together.
+    """
+    labels = agreed.copy()
+    alone = np.flatnonzero((labels < 0) & (np.diff(counts.indptr) > 0))
+    labels[alone] = np.arange(alone.size) + labels.max(initial=-1) + 1
+    put_twins_together(counts, unit, labels, count_twins(counts, unit))
+    return order_by_size(labels)
+
+
+def split_off(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, unit: float
+) -> NDArray[np.int32]:
+    """As many clusters as are asked for, by giving documents that fit theirs least one of their own.
+
+    A document fits by the mean of the logarithms of how frequent its words are among the others of its cluster.
+    """
+    twins = group_twins(counts, unit)
+    rows = np.repeat(np.arange(labels.size), np.diff(counts.indptr))
+    n_missing = n_clusters - int(labels.max(initial=-1)) - 1
+    if n_clusters > np.unique(twins[rows]).size:
+        raise ValueError(
+            f"n_clusters is {n_clusters:,}, but only {np.unique(twins[rows]).size:,} of the texts are different"
+        )
+    cells = np.unique(labels[rows].astype(np.int64) * counts.shape[1] + counts.indices, return_inverse=True)[1]
+    among_others = np.bincount(cells, counts.data)[cells] - counts.data
+    fits = np.bincount(rows, np.log(among_others + 1.0), labels.size) / np.maximum(np.diff(counts.indptr), 1)
+    labels = labels.copy()
+    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[rows], axis=0)[:, 0])  # in each cluster
+    for document in np.argsort(fits, kind="stable"):
+        if n_missing == 0:
+            break
+        own = labels[document]
+        if 0 <= own < n_different.size and n_different[own] > 1:
+            labels[twins == twins[document]] = labels.max() + 1
+            n_different[own] -= 1
+            n_missing -= 1
+    return order_by_size(labels)
+
+
+def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:
+    """Documents × (run, cluster of that run): 1 where the document is in the cluster."""
+    numbers = runs.max(axis=1, initial=-1) + 1
+    columns = (runs + np.concatenate(([0], np.cumsum(numbers[:-1])))[:, np.newaxis]).T
+    has_label = (runs >= 0).T
+    starts = np.concatenate(([0], np.cumsum(has_label.sum(axis=1))))
+    words = columns[has_label].astype(np.int32)
+    shape = (runs.shape[1], max(int(numbers.sum()), 1))
+    return scipy.sparse.csr_array((np.ones(words.size, np.int32), words, starts.astype(np.int32)), shape=shape)
+
+
+def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How well the runs find each cluster: its Jaccard similarity with the most similar cluster of a run, the mean.
+
+    1: every run has just this cluster, or would, since its document shares no word with others (Hennig 2007,
+    "Cluster-wise assessment of cluster stability").
+    """
+    words = labels_as_words(runs)
+    n_clusters = int(labels.max(initial=-1)) + 1
+    known = np.flatnonzero(labels >= 0)
+    members = scipy.sparse.csr_array((np.ones(known.size), (labels[known], known)), shape=(n_clusters, labels.size))
+    shared = (members @ words).tocoo()
+    cluster, column = shared.coords
+    sizes, found_sizes = np.bincount(labels[known], minlength=n_clusters), words.sum(axis=0)
+    similarity = shared.data / (sizes[cluster] + found_sizes[column] - shared.data)
+    run_of_column = np.repeat(np.arange(len(runs)), runs.max(axis=1, initial=-1) + 1)
+    best = np.zeros((n_clusters, len(runs)))
+    np.maximum.at(best, (cluster, run_of_column[column]), similarity)
+    in_runs = np.bincount(labels[known], (runs[0] >= 0)[known], n_clusters) > 0
+    return np.where(in_runs, best.mean(axis=1), 1.0)
+
+
+class _StoppedError(Exception):
+    """Ctrl-C, to a thread."""
+
+
+class _SharedTask(Task):
+    """What a thread tells of its progress goes to a task of all; it ends at the next block of documents if told to."""
+
+    def __init__(self, shared: Task | None, lock: Lock, stop: Event) -> None:
+        super().__init__("", 0, None)
+        self._shared, self._lock, self._stop = shared, lock, stop
+
+    def advance(self, amount: int) -> None:
+        """So much more is done."""
+        if self._stop.is_set():
+            raise _StoppedError
+        if self._shared is not None:
+            with self._lock:
+                self._shared.advance(amount)
+
+
+class _SharedProgress(Progress):
+    """Progress of several runs at once: their sweeps count, polishing does not."""
+
+    def __init__(self, shared: Task) -> None:
+        super().__init__(shown=False)
+        self._shared, self._lock, self.stop = shared, Lock(), Event()
+
+    @contextmanager
+    def task(self, name: str, total: int) -> Iterator[Task]:
+        """Work of one of the runs."""
+        yield _SharedTask(self._shared if name == "sampling" else None, self._lock, self.stop)
+
+
+def _side_by_side(work: Callable[[int, Progress], Result], n: int, n_jobs: int | None, task: Task) -> list[Result]:
+    """work(0) … work(n − 1) on threads, in order; after Ctrl-C those that are finished, if there are any."""
+    progress = _SharedProgress(task)
+    with ThreadPoolExecutor(min(count_threads(n_jobs), n), thread_name_prefix="textmix") as pool:
+        futures = [pool.submit(work, number, progress) for number in range(n)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException as error:
+            progress.stop.set()
+            wait([future for future in futures if not future.cancel()])
+            finished = [f.result() for f in futures if not f.cancelled() and f.exception() is None]
+            if not isinstance(error, KeyboardInterrupt) or not finished:
+                raise
+            return finished

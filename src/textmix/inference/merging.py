@@ -1,0 +1,127 @@
+"""A hierarchy over the clusters of a finished partition: greedy merges by the information that each loses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.inference.ordering import order_by_size
+from textmix.kernels.merging import add_rows, costs_of_merging
+
+MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen
+
+
+class Merges(NamedTuple):
+    """Which clusters are merged, in order; later merges lose more information, as a rule."""
+
+    n_clusters: int  # before any merge
+    pairs: NDArray[np.int32]  # (merge, 2): cluster pairs[i, 1] goes into pairs[i, 0], a number that stays in use
+    costs: NDArray[np.float64]  # information lost, in nats
+
+    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+        """For each cluster the number, 0 … n_clusters − 1, of the one it is part of when so many are left."""
+        if not min(1, self.n_clusters) <= n_clusters <= self.n_clusters:
+            raise ValueError(f"{self.n_clusters} clusters can be merged to fewer, but not to {n_clusters}")
+        into = np.arange(self.n_clusters)
+        for one, other in self.pairs[: self.n_clusters - n_clusters][::-1]:  # from the last: a number's end is known
+            into[other] = into[one]
+        return np.unique(into, return_inverse=True)[1].astype(np.int32)
+
+    def cut_labels(self, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+        """Labels by falling size when so many clusters are left; −1 stays."""
+        return order_by_size(np.append(self.cut(n_clusters), np.int32(-1))[labels])
+
+
+def merge_documents(counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_words: int) -> Merges:
+    """Merge clusters of documents, numbered by falling size, of which each counts at most as much as n_words words."""
+    lengths = counts.sum(axis=1)
+    weights = np.minimum(1.0, n_words / np.maximum(lengths, 1))
+    known = np.flatnonzero(labels >= 0)
+    shape = (int(labels.max(initial=-1)) + 1, labels.size)
+    members = scipy.sparse.csr_array((weights[known], (labels[known], known)), shape=shape)
+    merged = scipy.sparse.csr_array(members @ counts)
+    merged.sort_indices()
+    return merge_clusters(merged)
+
+
+def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
+    """Merge the clusters of a clusters × words matrix of weights, each time the two whose merging costs least.
+
+    The cost is (n_a + n_b) times the Jensen-Shannon divergence of the two distributions of words, weighted by n_a and
+    n_b, the clusters' sums of weights. All costs are made once, and those of a merged cluster anew: in all twice the
+    number of clusters times the entries of the matrix.
+    """
+    n_given = word_weights.shape[0]
+    if n_given > MAX_COMPARED:
+        together = np.minimum(np.arange(n_given), MAX_COMPARED - 1)
+        lump = scipy.sparse.csr_array((np.ones(n_given), (together, np.arange(n_given))), shape=(MAX_COMPARED, n_given))
+        lumped = scipy.sparse.csr_array(lump @ word_weights)
+        lumped.sort_indices()
+        merges = merge_clusters(lumped)
+        rest = np.arange(MAX_COMPARED, n_given, dtype=np.int32)
+        first = np.column_stack((np.full(rest.size, MAX_COMPARED - 1, np.int32), rest))
+        return Merges(n_given, np.vstack((first, merges.pairs)), np.append(np.zeros(rest.size), merges.costs))
+    n_clusters, n_words = word_weights.shape
+    n_entries = word_weights.nnz
+    room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words
+    words, values = np.empty(room, np.int32), np.empty(room)
+    words[:n_entries], values[:n_entries] = word_weights.indices, word_weights.data
+    starts, ends = word_weights.indptr[:-1].astype(np.int64), word_weights.indptr[1:].astype(np.int64)
+    totals = np.asarray(word_weights.sum(axis=1), dtype=np.float64)
+    row = np.zeros(n_words)
+    costs = np.full((n_clusters, n_clusters), np.inf)
+
+    def cost_with(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = np.empty(others.size)
+        costs_of_merging(cluster, others, row, totals, starts, ends, words, values, found)
+        return found
+
+    for cluster in range(n_clusters - 1):
+        others = np.arange(cluster + 1, n_clusters)
+        costs[cluster, others] = costs[others, cluster] = cost_with(cluster, others)
+    nearest = np.argmin(costs, axis=1) if n_clusters else np.empty(0, np.int64)
+    alive, free = np.ones(n_clusters, bool), n_entries
+    pairs, lost = np.empty((max(n_clusters - 1, 0), 2), np.int32), np.empty(max(n_clusters - 1, 0))
+    for merge in range(n_clusters - 1):
+        clusters = np.flatnonzero(alive)
+        one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
+        other = int(nearest[one])
+        one, other = min(one, other), max(one, other)
+        pairs[merge], lost[merge] = (one, other), costs[one, other]
+        if free + (ends[one] - starts[one]) + (ends[other] - starts[other]) > room:
+            free = _close_gaps(clusters, starts, ends, words, values)
+        end = add_rows(one, other, starts, ends, words, values, free)
+        starts[one], ends[one], free = free, end, end
+        totals[one] += totals[other]
+        alive[other] = False
+        costs[other, :] = costs[:, other] = np.inf
+        others = np.flatnonzero(alive)
+        others = others[others != one]
+        costs[one, others] = costs[others, one] = cost_with(one, others)
+        stale = np.flatnonzero(alive & ((nearest == one) | (nearest == other)))
+        stale = np.union1d(stale, [one])
+        nearest[stale] = np.argmin(costs[stale], axis=1)
+        nearer = others[costs[others, one] < costs[others, nearest[others]]]
+        nearest[nearer] = one
+    return Merges(n_clusters, pairs, lost)
+
+
+def _close_gaps(
+    clusters: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    words: NDArray[np.int32],
+    values: NDArray[np.float64],
+) -> int:
+    """Move the rows of clusters that are left to the front; return the place after them."""
+    free = 0
+    for cluster in clusters[np.argsort(starts[clusters], kind="stable")]:
+        size = int(ends[cluster] - starts[cluster])
+        old = slice(int(starts[cluster]), int(ends[cluster]))
+        words[free : free + size], values[free : free + size] = words[old], values[old]
+        starts[cluster], ends[cluster] = free, free + size
+        free += size
+    return free
