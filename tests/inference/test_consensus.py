@@ -116,8 +116,10 @@ def test_stabilities_are_those_of_the_slow_twin():
     runs = np.stack([np.where(rng.random(30) < 0.7, labels, rng.integers(5, size=30)) for _ in range(3)])
     runs[:, 7] = -1
     labels[7] = 4  # shares no word with others
-    found = cluster_stabilities(labels, runs.astype(np.int32))
-    np.testing.assert_allclose(found, [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0])
+    found = cluster_stabilities(labels, runs.astype(np.int32), 6)
+    np.testing.assert_allclose(
+        found, [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0, np.nan]
+    )
 
 
 def test_documents_without_words_in_common_are_alone_and_identical_ones_together():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
+from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
@@ -23,20 +24,32 @@ from textmix.inference.consensus import (
     mean_trace,
     sample_runs,
     share_words,
-    split_off,
+    to_number,
 )
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
+from textmix.inference.parallel import MEANS
+from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
 from textmix.inference.partition import SamplerSettings, fit_partition
+from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
-from textmix.inference.seeds import seed_from
+from textmix.inference.seeds import START, generator, seed_from
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 LABEL_BETA = 0.5  # of granularity 1
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
+MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
 HELD = SamplerSettings(0, 0.0, "auto", polish=False)
+SPREADING = ParallelSettings(1, 1e-3, True, MEANS, True)
+
+
+class Agreed(NamedTuple):
+    """Labels of the documents that the runs saw, and whether they are a fixed point of the second step."""
+
+    labels: NDArray[np.int32]
+    converged: bool
 
 
 class ConsensusMixture(PartitionMixture):
@@ -44,7 +57,9 @@ class ConsensusMixture(PartitionMixture):
 
     Each run samples the mixture from random clusters, and of each document sees at most `n_words` words, drawn anew;
     words of a single document count for nothing. The documents' labels in all runs are then their "words" for the same
-    model once more. Clusters are those of this second step; their words are counted in whole documents.
+    model once more. Clusters are those of this second step; their words are counted in whole documents. Of more than
+    50,000 documents the runs see a random sample; the others are put into the clusters that these form, by greedy
+    passes of the parallel sampler over all.
 
     Parameters
     ----------
@@ -149,34 +164,57 @@ class ConsensusMixture(PartitionMixture):
             float(self.beta),
             int(self.n_sweeps),
         )
-        runs = sample_runs(share_words(counts), whole, settings, seed, self.n_jobs, progress)
-        self._runs = np.stack([run.labels for run in runs])
+        rows = np.flatnonzero(np.diff(counts.indptr))
+        if rows.size > MAX_SAMPLED:
+            rows = np.sort(generator(seed, START).choice(rows, MAX_SAMPLED, replace=False))
+        shown = counts[rows]
+        runs = sample_runs(share_words(shown), whole, settings, seed, self.n_jobs, progress)
+        run_labels = np.stack([run.labels for run in runs])
         unit = 1.0 / fixed_point_scale(float(counts.sum()), whole)
-        labels, self.converged_ = self._find_labels(counts, unit, seed, progress)
-        self.inference_ = "consensus"
-        prior = finite_dirichlet(max(int(self.max_clusters), int(labels.max(initial=-1)) + 1), settings.alpha)
+        found = self._find_labels(shown, run_labels, unit, seed, progress)
+        labels = np.full(counts.shape[0], -1, np.int32)
+        labels[rows] = found.labels
+        if (labels >= 0).sum() < np.count_nonzero(np.diff(counts.indptr)):
+            labels = self._spread(counts, whole, labels, settings, seed, progress)
+        if self.n_clusters is not None:
+            labels = to_number(counts, labels, int(self.n_clusters), settings.n_words, unit)
+        n_found = int(labels.max(initial=-1)) + 1
+        prior = finite_dirichlet(max(settings.max_clusters, n_found), settings.alpha)
         held = fit_partition(counts, whole, labels, settings.beta, prior, HELD, seed, progress)
-        partition = replace(held, trace=mean_trace(runs), n_sweeps=settings.n_sweeps, converged=self.converged_)
-        self.cluster_stabilities_ = cluster_stabilities(partition.labels, self._runs)
+        partition = replace(held, trace=mean_trace(runs), n_sweeps=settings.n_sweeps, converged=found.converged)
+        self.inference_ = "consensus"
+        self.cluster_stabilities_ = cluster_stabilities(partition.labels[rows], run_labels, n_found)
         self.__dict__.pop("_merges", None)
-        n_found = int(partition.labels.max(initial=-1)) + 1
         return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
 
     def _find_labels(
-        self, counts: scipy.sparse.csr_array, unit: float, seed: int, progress: Progress
-    ) -> tuple[NDArray[np.int32], bool]:
-        """What the runs agree on, in as many clusters as are asked for, and whether that is a fixed point."""
+        self, counts: scipy.sparse.csr_array, runs: NDArray[np.int32], unit: float, seed: int, progress: Progress
+    ) -> Agreed:
+        """What the runs agree on, in as many clusters as are asked for if that can be had so."""
         granularity = GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else self.granularity
-        wanted = None if self.n_clusters is None else int(self.n_clusters)
         for times in FINER:
-            agreed = agree(self._runs, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
+            agreed = agree(runs, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
             labels = complete(counts, agreed.labels, unit)
-            if wanted is None:
-                return labels, agreed.converged
-            if labels.max(initial=-1) + 1 >= wanted:
-                return merge_documents(counts, labels, int(self.n_words)).cut_labels(labels, wanted), agreed.converged
-        assert wanted is not None
-        return split_off(counts, labels, wanted, unit), agreed.converged
+            if self.n_clusters is None or labels.max(initial=-1) + 1 >= self.n_clusters:
+                break
+        return Agreed(labels, agreed.converged)
+
+    def _spread(
+        self,
+        counts: scipy.sparse.csr_array,
+        whole: bool,
+        labels: NDArray[np.int32],
+        settings: ConsensusSettings,
+        seed: int,
+        progress: Progress,
+    ) -> NDArray[np.int32]:
+        """Labels of all documents, given those of a sample: the parallel sampler's, without new clusters."""
+        source = deal_out_counts(counts, settings.beta, whole)
+        prior = finite_dirichlet(int(labels.max()) + 1, settings.alpha)
+        with make_engine("threads", self.n_jobs, None) as engine:
+            return fit_parallel(
+                source, labels, settings.beta, prior, SPREADING, seed, engine, progress
+            ).partition.labels
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha
@@ -185,8 +223,9 @@ class ConsensusMixture(PartitionMixture):
     def stability_(self) -> float:
         """The mean over documents of the stability of their clusters."""
         check_is_fitted(self)
-        n_documents = int(self.cluster_sizes_.sum())
-        return float(self.cluster_stabilities_ @ self.cluster_sizes_) / n_documents if n_documents else float("nan")
+        known = ~np.isnan(self.cluster_stabilities_)
+        sizes = self.cluster_sizes_[known]
+        return float(self.cluster_stabilities_[known] @ sizes / sizes.sum()) if known.any() else float("nan")
 
     @property
     def merges_(self) -> Merges:

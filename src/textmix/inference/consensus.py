@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from textmix.engines.threads import count_threads
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
+from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
 from textmix.inference.progress import Progress, Task
@@ -144,6 +145,15 @@ def complete(counts: scipy.sparse.csr_array, agreed: NDArray[np.int32], unit: fl
     return order_by_size(labels)
 
 
+def to_number(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, n_words: int, unit: float
+) -> NDArray[np.int32]:
+    """The labels of exactly so many clusters: merged, or documents split off."""
+    if labels.max(initial=-1) + 1 < n_clusters:
+        return split_off(counts, labels, n_clusters, unit)
+    return merge_documents(counts, labels, n_words).cut_labels(labels, n_clusters)
+
+
 def split_off(
     counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, unit: float
 ) -> NDArray[np.int32]:
@@ -185,14 +195,13 @@ def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((np.ones(words.size, np.int32), words, starts.astype(np.int32)), shape=shape)
 
 
-def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32]) -> NDArray[np.float64]:
+def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
     """How well the runs find each cluster: its Jaccard similarity with the most similar cluster of a run, the mean.
 
     1: every run has just this cluster, or would, since its document shares no word with others (Hennig 2007,
-    "Cluster-wise assessment of cluster stability").
+    "Cluster-wise assessment of cluster stability"). NaN for a cluster none of whose documents was in the runs' sample.
     """
     words = labels_as_words(runs)
-    n_clusters = int(labels.max(initial=-1)) + 1
     known = np.flatnonzero(labels >= 0)
     members = scipy.sparse.csr_array((np.ones(known.size), (labels[known], known)), shape=(n_clusters, labels.size))
     shared = (members @ words).tocoo()
@@ -203,7 +212,7 @@ def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32]) -> N
     best = np.zeros((n_clusters, len(runs)))
     np.maximum.at(best, (cluster, run_of_column[column]), similarity)
     in_runs = np.bincount(labels[known], (runs[0] >= 0)[known], n_clusters) > 0
-    return np.where(in_runs, best.mean(axis=1), 1.0)
+    return np.where(in_runs, best.mean(axis=1), np.where(sizes > 0, 1.0, np.nan))
 
 
 class _StoppedError(Exception):
