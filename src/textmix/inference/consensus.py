@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
@@ -251,14 +251,18 @@ class _SharedProgress(Progress):
 def _side_by_side(work: Callable[[int, Progress], Result], n: int, n_jobs: int | None, task: Task) -> list[Result]:
     """work(0) … work(n − 1) on threads, in order; after Ctrl-C those that are finished, if there are any."""
     progress = _SharedProgress(task)
-    with ThreadPoolExecutor(min(count_threads(n_jobs), n), thread_name_prefix="textmix") as pool:
-        futures = [pool.submit(work, number, progress) for number in range(n)]
-        try:
-            return [future.result() for future in futures]
-        except BaseException as error:
-            progress.stop.set()
-            wait([future for future in futures if not future.cancel()])
-            finished = [f.result() for f in futures if not f.cancelled() and f.exception() is None]
-            if not isinstance(error, KeyboardInterrupt) or not finished:
-                raise
-            return finished
+    pool = ThreadPoolExecutor(min(count_threads(n_jobs), n), thread_name_prefix="textmix")
+    futures: list[Future[Result]] = []
+    try:
+        futures += [pool.submit(work, number, progress) for number in range(n)]
+        return [future.result() for future in futures]
+    except KeyboardInterrupt:
+        progress.stop.set()
+        wait([future for future in futures if not future.cancel()])
+        finished = [f.result() for f in futures if not f.cancelled() and f.exception() is None]
+        if not finished:
+            raise
+        return finished
+    finally:  # also when Ctrl-C comes once more
+        progress.stop.set()
+        pool.shutdown(cancel_futures=True)
