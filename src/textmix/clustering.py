@@ -29,7 +29,7 @@ from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, list_clusters, summarise
 from textmix.results.folder import read_manifest, write_run
 from textmix.results.large_run import COUNTS, N_OUTLIERS, ON_DISK, KeptExamples
-from textmix.results.mixture import DocumentScores, FittedMixture
+from textmix.results.mixture import STABILITIES, DocumentScores, FittedMixture
 from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, Run, document_columns, read_texts
 from textmix.results.typical import Example, Examples
 
@@ -126,6 +126,11 @@ class Clustering:
         return examples.lists()[0]
 
     @property
+    def stability(self) -> float | None:
+        """How well the runs agree on the clusters, the mean over texts of `Cluster.stability`; None of a single run."""
+        return getattr(self.estimator, "stability_", None)
+
+    @property
     def trace(self) -> dict[str, NDArray[Any]]:
         """One array a name (n_clusters, n_moved, log_joint, seconds), one entry a sweep."""
         return dict(getattr(self.estimator, "trace_", {}))
@@ -143,7 +148,10 @@ class Clustering:
             word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
         beta = self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
         corpus = self.corpus
-        return describe_clusters(corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts)
+        stabilities = getattr(self.estimator, STABILITIES, None)
+        return describe_clusters(
+            corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts, stabilities
+        )
 
     @cached_property
     def _scores(self) -> DocumentScores:

@@ -178,6 +178,8 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:
         say(console, f"… and {plural(len(clusters) - n_shown, 'more cluster')}")
+    if clusters and clusters[0].stability is not None and n_shown:
+        say(console, "agreed: how much of the cluster the ten runs have in common; below 50% it is shaky.", style="dim")
     console.print()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -58,21 +59,30 @@ def say_briefly(console: Console, sentence: str, style: str = "") -> None:
 def show_clusters(console: Console, clusters: Sequence[Cluster]) -> None:
     """A line a cluster: numbers in full, words and example cut to what the line holds."""
     width_of_size = max([4, *(len(f"{cluster.size:,}") for cluster in clusters)])
-    left = max(console.width - len("cluster") - width_of_size - 3 * len(GAP), 20)
+    has_stability = any(cluster.stability is not None for cluster in clusters)
+    width_of_stability = len("agreed" + GAP) if has_stability else 0
+    left = max(console.width - len("cluster") - width_of_size - width_of_stability - 3 * len(GAP), 20)
     width_of_words = min(WORDS_WIDTH, left // 2)
     table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     table.add_column("cluster", justify="right", width=len("cluster"), no_wrap=True)
     table.add_column("size", justify="right", width=width_of_size, no_wrap=True)
+    if has_stability:
+        table.add_column("agreed", justify="right", width=len("agreed"), no_wrap=True)
     table.add_column("words", width=width_of_words, no_wrap=True, overflow="ellipsis")
     table.add_column("example", width=left - width_of_words, no_wrap=True, overflow="ellipsis", style="dim")
     for cluster in clusters:
         table.add_row(
             str(cluster.index),
             f"{cluster.size:,}",
+            *([_percent(cluster.stability)] if has_stability else []),
             Text(one_line(cluster.join_words(WORDS_SHOWN))),
             Text(one_line(next(iter(cluster.examples), ""))),
         )
     console.print(table)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None or math.isnan(share) else f"{share:.0%}"
 
 
 def show_scores(console: Console, scores: Mapping[str, float], source: str) -> None:

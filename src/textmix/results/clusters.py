@@ -32,6 +32,8 @@ class Cluster:
         Its words with their scores, those first that tell it best from the others.
     documents, examples
         Its most typical documents, no two with the same text: their positions, and their texts.
+    stability
+        How well the runs find it: 1 if every run has just this cluster, below 0.5 it is shaky; None of a single run.
     """
 
     index: int
@@ -40,6 +42,7 @@ class Cluster:
     words: list[ScoredWord]
     documents: list[int]
     examples: list[str]
+    stability: float | None = None
 
     def __str__(self) -> str:
         return f"{self.index}: {self.size:,} texts, {self.join_words()}"
@@ -56,13 +59,14 @@ def describe_clusters(
     beta: float | NDArray[np.float64],
     vocabulary: Sequence[str],
     texts: Sequence[str],
+    stabilities: NDArray[np.float64] | None = None,
 ) -> list[Cluster]:
     """All clusters, by label."""
     n_clusters = cluster_word_counts.shape[0]
     examples = Examples(n_clusters, N_EXAMPLES)
     examples.add(0, texts, labels, Typicality(cluster_word_counts, beta).score(counts, labels))
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists())
+    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities)
 
 
 def list_clusters(
@@ -71,6 +75,7 @@ def list_clusters(
     beta: float | NDArray[np.float64],
     vocabulary: Sequence[str],
     examples: Sequence[Sequence[Example]],
+    stabilities: NDArray[np.float64] | None = None,
 ) -> list[Cluster]:
     """All clusters, by label, whose examples are known."""
     words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
@@ -83,6 +88,7 @@ def list_clusters(
             words=words[index],
             documents=[example.document for example in examples[index]],
             examples=[example.text for example in examples[index]],
+            stability=None if stabilities is None else float(stabilities[index]),
         )
         for index, size in enumerate(sizes)
     ]

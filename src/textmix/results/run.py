@@ -141,9 +141,16 @@ def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
         Column("cluster", "BIGINT", [cluster.index for cluster in clusters]),
         Column("size", "BIGINT", [cluster.size for cluster in clusters]),
         Column("share", "DOUBLE", [cluster.share for cluster in clusters]),
+        *_stability_column(clusters),
         Column("words", "VARCHAR", [cluster.join_words() for cluster in clusters]),
         Column("example", "VARCHAR", [next(iter(cluster.examples), "") for cluster in clusters]),
     ]
+
+
+def _stability_column(clusters: Sequence[Cluster]) -> list[Column]:
+    if all(cluster.stability is None for cluster in clusters):
+        return []
+    return [Column("stability", "DOUBLE", [cluster.stability for cluster in clusters])]
 
 
 def trace_columns(trace: dict[str, NDArray[Any]]) -> list[Column]:
