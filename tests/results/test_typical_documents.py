@@ -105,5 +105,5 @@ def test_the_summary_names_numbers_and_the_first_clusters():
     clusters = describe_clusters(COUNTS, LABELS, WORD_COUNTS, 0.1, list("abcde"), ["x"] * 6)
     lines = summarise(clusters, 6, 0, 1).splitlines()
     assert lines[0] == "Clustering of 6 texts, 1 without words: 2 clusters, 0 outliers"
-    assert lines[1].split()[:3] == ["0", "3", "a"]
+    assert lines[1].split()[:3] == ["0", "3", "a,"]
     assert summarise(clusters * 6, 6, 0, 0).endswith("… and 2 more")

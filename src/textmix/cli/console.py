@@ -12,7 +12,6 @@ from rich.text import Text
 
 from textmix.results.clusters import Cluster
 
-WORDS_SHOWN = 6
 WORDS_WIDTH = 34
 GAP = "  "
 
@@ -75,7 +74,7 @@ def show_clusters(console: Console, clusters: Sequence[Cluster]) -> None:
             str(cluster.index),
             f"{cluster.size:,}",
             *([_percent(cluster.stability)] if has_stability else []),
-            Text(one_line(cluster.join_words(WORDS_SHOWN))),
+            Text(one_line(", ".join(cluster.terms))),
             Text(one_line(next(iter(cluster.examples), ""))),
         )
     console.print(table)

@@ -10,12 +10,14 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.results.names import find_terms, make_names
 from textmix.results.typical import Example, Examples, Typicality
 from textmix.results.words import ScoredWord, top_words
 
 N_WORDS = 10
 N_EXAMPLES = 3
 N_LISTED = 10
+N_READ = 200  # texts of a cluster, to find phrases in
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,14 @@ class Cluster:
     ----------
     index
         Its label.
+    name
+        Its most telling words, or phrases of two of them.
     size, share
         Number of its documents, and their share of all documents that have words.
     words
         Its words with their scores, those first that tell it best from the others.
+    terms
+        The first of them, two that stand together as one phrase; the name is made of them.
     documents, examples
         Its most typical documents, no two with the same text: their positions, and their texts.
     stability
@@ -37,15 +43,17 @@ class Cluster:
     """
 
     index: int
+    name: str
     size: int
     share: float
     words: list[ScoredWord]
+    terms: list[str]
     documents: list[int]
     examples: list[str]
     stability: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.index}: {self.size:,} texts, {self.join_words()}"
+        return f"{self.index}: {self.size:,} texts, {self.name}"
 
     def join_words(self, n: int = N_WORDS) -> str:
         """The first words, with blanks between them."""
@@ -66,7 +74,13 @@ def describe_clusters(
     examples = Examples(n_clusters, N_EXAMPLES)
     examples.add(0, texts, labels, Typicality(cluster_word_counts, beta).score(counts, labels))
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities)
+    members = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+    firsts = np.cumsum(sizes) - sizes
+    read = [
+        [texts[i] for i in members[first : first + min(size, N_READ)]]
+        for first, size in zip(firsts, sizes, strict=True)
+    ]
+    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read)
 
 
 def list_clusters(
@@ -76,16 +90,23 @@ def list_clusters(
     vocabulary: Sequence[str],
     examples: Sequence[Sequence[Example]],
     stabilities: NDArray[np.float64] | None = None,
+    read: Sequence[Sequence[str]] | None = None,
 ) -> list[Cluster]:
-    """All clusters, by label, whose examples are known."""
+    """All clusters, by label, whose examples are known; `read` are texts of each to find phrases in, else examples."""
     words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
+    if read is None:
+        read = [[example.text for example in own] for own in examples]
+    terms = [find_terms([str(word) for word, _ in own], own_texts) for own, own_texts in zip(words, read, strict=True)]
+    names = make_names(terms)
     n_documents = max(int(sizes.sum()), 1)
     return [
         Cluster(
             index=index,
+            name=names[index],
             size=int(size),
             share=int(size) / n_documents,
             words=words[index],
+            terms=terms[index],
             documents=[example.document for example in examples[index]],
             examples=[example.text for example in examples[index]],
             stability=None if stabilities is None else float(stabilities[index]),
@@ -101,7 +122,7 @@ def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_with
     without = f", {n_without_words:,} without words" if n_without_words else ""
     width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
     lines = [
-        f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.join_words(6)}" for cluster in clusters[:N_LISTED]
+        f"  {cluster.index:>3}  {cluster.size:>{width},}  {', '.join(cluster.terms)}" for cluster in clusters[:N_LISTED]
     ]
     if len(clusters) > N_LISTED:
         lines.append(f"  … and {len(clusters) - N_LISTED:,} more")

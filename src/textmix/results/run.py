@@ -139,6 +139,7 @@ def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
     """A row a cluster: its words, those that tell it best first, and its most typical text."""
     return [
         Column("cluster", "BIGINT", [cluster.index for cluster in clusters]),
+        Column("name", "VARCHAR", [cluster.name for cluster in clusters]),
         Column("size", "BIGINT", [cluster.size for cluster in clusters]),
         Column("share", "DOUBLE", [cluster.share for cluster in clusters]),
         *_stability_column(clusters),
