@@ -509,3 +509,20 @@ def stability(labels: np.ndarray, cluster: int, runs: np.ndarray) -> float:
         others = [set(np.flatnonzero(run == other)) for other in np.unique(run[run >= 0])]
         best.append(max((len(members & other) / len(members | other) for other in others), default=0.0))
     return float(np.mean(best))
+
+
+def outlier_score(counts: np.ndarray, labels: np.ndarray, document: int, weight: float) -> float:
+    """The mean over a document's words of log(share in all others / share in the others of its cluster)."""
+    others = np.arange(len(counts)) != document
+    everywhere = counts[others & (labels >= 0)].sum(axis=0)
+    cluster = counts[others & (labels == labels[document])].sum(axis=0)
+    total = 0.0
+    for word, count in enumerate(counts[document]):
+        if count > 0:
+            share = everywhere[word] / everywhere.sum() if everywhere[word] else None
+            if share is None:
+                ratio = (cluster.sum() + weight) / weight
+            else:
+                ratio = share * (cluster.sum() + weight) / (cluster[word] + weight * share)
+            total += count * math.log(ratio)
+    return total / counts[document].sum()

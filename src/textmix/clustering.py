@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -42,8 +43,16 @@ MODELS: dict[str, type[PartitionMixture]] = {
 DEFAULT_MAX_CLUSTERS = 500
 SMOOTHING = 0.1  # pseudo-count of a word, for the words of estimators that have no beta
 
-_OF_ONE_RUN = ("alpha", "beta", "inference", "init", "engine", "client")  # "auto" is one run where these are given
-_MODEL_SETTINGS = ("n_clusters", "granularity", "n_sweeps", "outlier_size", "n_jobs", *_OF_ONE_RUN)
+_OF_ONE_RUN = (
+    "alpha",
+    "beta",
+    "inference",
+    "init",
+    "outlier_size",
+    "engine",
+    "client",
+)  # "auto" is one run where these are given
+_MODEL_SETTINGS = ("n_clusters", "granularity", "n_sweeps", "outlier_threshold", "n_jobs", *_OF_ONE_RUN)
 _TOKENIZER_SETTINGS = tuple(name for name in Tokenizer.__dataclass_fields__ if name != "tokenizer")
 
 
@@ -107,7 +116,11 @@ class Clustering:
 
     @cached_property
     def outliers(self) -> NDArray[np.bool_]:
-        """Whether a text fits nowhere: its cluster has no more texts than the setting outlier_size (1)."""
+        """Whether a text fits nowhere.
+
+        By the consensus: it is alone in its cluster, or its outlier score is above the threshold (0); by one run: its
+        cluster has no more texts than the setting outlier_size (1).
+        """
         if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
         sizes = np.append(np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters), 0)
@@ -115,7 +128,11 @@ class Clustering:
 
     @property
     def outlier_scores(self) -> NDArray[np.float64]:
-        """Log of the odds that a text belongs to a new cluster; NaN for texts without words."""
+        """How much less probable a text is in its cluster: NaN for texts without words.
+
+        By the consensus: than in the collection at large, as the mean of the logarithm over its words; by one run: than
+        in a new cluster, as the logarithm of the odds.
+        """
         return self._scores.outlier_scores
 
     @property
@@ -157,7 +174,10 @@ class Clustering:
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, PartitionMixture):
             mixture = FittedMixture.of(self.estimator)
-            return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
+            scores = mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
+            if isinstance(self.estimator, ConsensusMixture):
+                scores = scores._replace(outlier_scores=self.estimator.outlier_scores_)
+            return scores
         if isinstance(self.estimator, ScoredMixture):
             return DocumentScores(self.estimator.probabilities_.max(axis=1), self.estimator.outlier_scores_)
         unknown = np.full(self.labels.size, np.nan)
@@ -182,6 +202,17 @@ class Clustering:
                 probabilities = self.estimator.predict_proba(counts).max(axis=1)
             return Assignments(labels, probabilities, np.zeros(labels.size, bool))
         return assign_counts(self.estimator, counts)
+
+    def with_outlier_threshold(self, threshold: float) -> Clustering:
+        """The same clustering with other outliers: texts whose outlier score is above this; nothing is fitted."""
+        if not isinstance(self.estimator, ConsensusMixture):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no outlier_threshold; fit it with another outlier_size"
+            )
+        estimator = copy(self.estimator).set_params(outlier_threshold=float(threshold))
+        return Clustering(
+            estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder, info=self.info
+        )
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row a text: position, id, label, cluster, probability, outlier, text."""
@@ -305,12 +336,14 @@ class TextClusterer(ClusterMixin, BaseEstimator):
     model : {"auto", "consensus", "dirichlet-multinomial", "dirichlet-process"} or estimator, default="auto"
         How to cluster the counts: by name, or any scikit-learn clusterer, of which a copy is fitted. "auto":
         "consensus", what ten runs agree on; or "dirichlet-multinomial", a single run, where a setting is given that
-        only a single run has: alpha, beta, inference, init, engine or client.
+        only a single run has: alpha, beta, inference, init, outlier_size, engine or client.
     n_clusters : int, default=None
         "consensus": exactly so many clusters; None: as many as are found. "dirichlet-multinomial": an upper bound;
         None: 500, or the number of texts if that is smaller.
     granularity : "coarse", "medium", "fine" or float, default=None
         "consensus": coarser or finer clusters; as a number 1 is medium, more is finer.
+    outlier_threshold : float, default=None
+        "consensus": texts of a higher outlier score fit nowhere; None: 0.
     alpha, beta, n_sweeps, outlier_size, init, engine, client, n_jobs : default=None
         Of the model; None: its own default.
     inference : default=None
@@ -343,6 +376,7 @@ max_document_frequency
         beta: float | str | None = None,
         n_sweeps: int | None = None,
         outlier_size: int | None = None,
+        outlier_threshold: float | None = None,
         inference: str | None = None,
         init: str | None = None,
         engine: str | None = None,
@@ -367,6 +401,7 @@ max_document_frequency
         self.beta = beta
         self.n_sweeps = n_sweeps
         self.outlier_size = outlier_size
+        self.outlier_threshold = outlier_threshold
         self.inference = inference
         self.init = init
         self.engine = engine

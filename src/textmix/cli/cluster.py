@@ -170,8 +170,8 @@ _FOUND_BY = {
 
 
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
-    outlying = set(np.unique(clustering.labels[clustering.outliers]).tolist())
-    clusters = [cluster for cluster in clustering.clusters if cluster.index not in outlying]
+    fitting = set(np.unique(clustering.labels[~clustering.outliers]).tolist())
+    clusters = [cluster for cluster in clustering.clusters if cluster.index in fitting]
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     say(console, f"{plural(len(clusters), 'cluster')}{by}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:

@@ -186,7 +186,16 @@ OutlierSize = Annotated[
         "--outlier-size",
         metavar="N",
         min=0,
-        help="Texts in clusters of at most N fit nowhere [1].",
+        help="Of one run: texts in clusters of at most N fit nowhere [1].",
+        rich_help_panel=MODEL,
+    ),
+]
+OutlierThreshold = Annotated[
+    float | None,
+    typer.Option(
+        "--outlier-threshold",
+        metavar="NUMBER",
+        help="Of a consensus: texts of a higher outlier score fit nowhere [0].",
         rich_help_panel=MODEL,
     ),
 ]

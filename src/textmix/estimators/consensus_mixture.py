@@ -36,9 +36,11 @@ from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator, seed_from
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
+from textmix.results.background import Background
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 LABEL_BETA = 0.5  # of granularity 1
+ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
 MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
 HELD = SamplerSettings(0, 0.0, "auto", polish=False)
@@ -77,8 +79,9 @@ class ConsensusMixture(PartitionMixture):
         Pseudo-counts of each cluster and of each word, in the runs.
     n_sweeps : int, default=20
         Of each run.
-    outlier_size : int, default=1
-        Documents in clusters of at most so many documents are outliers.
+    outlier_threshold : float, default=0.0
+        Documents of a higher outlier score are outliers, beside those alone in their cluster; it can be changed after
+        a fit.
     n_jobs : int or None, default=-1
         Threads, −1 for as many as there are cores. Labels do not depend on it.
     random_state : int, Generator, RandomState or None, default=0
@@ -114,7 +117,7 @@ class ConsensusMixture(PartitionMixture):
         "alpha": [Interval(Real, 0, 1e100, closed="neither")],
         "beta": [Interval(Real, 0, 1e100, closed="neither")],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "outlier_size": [Interval(Integral, 0, None, closed="left")],
+        "outlier_threshold": [Interval(Real, None, None, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
         "progress": ["boolean", None],
@@ -132,7 +135,7 @@ class ConsensusMixture(PartitionMixture):
         alpha: float = 0.1,
         beta: float = 0.1,
         n_sweeps: int = 20,
-        outlier_size: int = 1,
+        outlier_threshold: float = 0.0,
         n_jobs: int | None = -1,
         random_state: Any = 0,
         progress: bool | None = None,
@@ -145,7 +148,7 @@ class ConsensusMixture(PartitionMixture):
         self.alpha = alpha
         self.beta = beta
         self.n_sweeps = n_sweeps
-        self.outlier_size = outlier_size
+        self.outlier_threshold = outlier_threshold
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -218,6 +221,33 @@ class ConsensusMixture(PartitionMixture):
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """How much more probable a document's words are in the collection at large than in its cluster without it.
+
+        The mean over words of the logarithm of the ratio (results/background.py): above 0 a document might as well be
+        words of all clusters. NaN without words.
+        """
+        check_is_fitted(self)
+        if "_outlier_scores" not in self.__dict__:
+            self._outlier_scores = self._background().score(self._training_counts(), self.labels_, own=True)
+        return self._outlier_scores
+
+    @property
+    def outliers_(self) -> NDArray[np.bool_]:
+        """Documents alone in their cluster, and those whose outlier score is above `outlier_threshold`."""
+        check_is_fitted(self)
+        alone = np.append(self.cluster_sizes_ == 1, False)[self.labels_]
+        return np.asarray(alone | (self.outlier_scores_ > self.outlier_threshold + ROUNDING))
+
+    def score_outliers(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Outlier scores of new documents in the clusters of these labels; NaN where that is −1."""
+        check_is_fitted(self)
+        return self._background().score(check_counts(self, X, reset=False).matrix, labels, own=False)
+
+    def _background(self) -> Background:
+        return Background(self.cluster_word_counts_).fit_weight(self._training_counts(), self.labels_)
 
     @property
     def stability_(self) -> float:

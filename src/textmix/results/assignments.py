@@ -16,7 +16,7 @@ class Assignments(NamedTuple):
 
     labels: NDArray[np.int32]  # −1: no known word
     probabilities: NDArray[np.float64]  # of that cluster; NaN: no known word
-    is_new: NDArray[np.bool_]  # whether a cluster of its own would be more probable
+    is_new: NDArray[np.bool_]  # whether it fits nowhere: a cluster of its own would be more probable, or by its score
 
 
 def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments:
@@ -31,4 +31,6 @@ def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments
         found.labels[first + known] = best
         found.probabilities[first + known] = probabilities[known, best]
         found.is_new[first + known] = probabilities[known, -1] > probabilities[known, best]
+    if hasattr(estimator, "score_outliers"):
+        found.is_new[:] = estimator.score_outliers(counts, found.labels) > estimator.outlier_threshold
     return found
