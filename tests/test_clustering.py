@@ -218,6 +218,25 @@ def test_the_upper_number_of_clusters_grows_with_the_texts_to_500():
     assert TextClusterer("dirichlet-multinomial").fit([*TEXTS, ""]).model_.n_clusters == 36
 
 
+def test_clusters_are_merged_without_fitting_again(tmp_path):
+    clustering = textmix.cluster(TEXTS, granularity="fine")
+    coarse = clustering.with_n_clusters(2)
+    assert coarse.n_clusters == 2
+    np.testing.assert_array_equal(coarse.labels, clustering.estimator.cut(2))
+    assert sum(cluster.size for cluster in coarse.clusters) == len(TEXTS)
+    assert 0 <= coarse.clusters[0].stability <= 1
+    assert clustering.n_clusters > 2
+    clustering.save(tmp_path / "run")
+    again = textmix.load(tmp_path / "run").with_n_clusters(2)
+    np.testing.assert_array_equal(again.labels, coarse.labels)
+    again.save(tmp_path / "coarse")
+    np.testing.assert_array_equal(textmix.load(tmp_path / "coarse").labels, coarse.labels)
+    with pytest.raises(ValueError, match="can be merged to fewer"):
+        clustering.with_n_clusters(clustering.n_clusters + 1)
+    with pytest.raises(ValueError, match="cannot be merged"):
+        textmix.cluster(TEXTS, model="dirichlet-process").with_n_clusters(2)
+
+
 def test_the_automatic_model_is_a_consensus_unless_a_setting_of_a_single_run_is_given():
     assert type(TextClusterer().make_model(100)) is textmix.ConsensusMixture
     assert type(TextClusterer(n_clusters=3, n_sweeps=5).make_model(100)) is textmix.ConsensusMixture

@@ -203,13 +203,23 @@ class Clustering:
             return Assignments(labels, probabilities, np.zeros(labels.size, bool))
         return assign_counts(self.estimator, counts)
 
+    def with_n_clusters(self, n_clusters: int) -> Clustering:
+        """The same texts in fewer clusters: those found, merged by what they have in common; nothing is fitted."""
+        if not isinstance(self.estimator, ConsensusMixture):
+            raise ValueError(
+                f"the clusters of {type(self.estimator).__name__} cannot be merged; those of a consensus can"
+            )
+        return self._with(self.estimator.merged(n_clusters))
+
     def with_outlier_threshold(self, threshold: float) -> Clustering:
         """The same clustering with other outliers: texts whose outlier score is above this; nothing is fitted."""
         if not isinstance(self.estimator, ConsensusMixture):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no outlier_threshold; fit it with another outlier_size"
             )
-        estimator = copy(self.estimator).set_params(outlier_threshold=float(threshold))
+        return self._with(copy(self.estimator).set_params(outlier_threshold=float(threshold)))
+
+    def _with(self, estimator: Any) -> Clustering:
         return Clustering(
             estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder, info=self.info
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -123,6 +124,8 @@ class ConsensusMixture(PartitionMixture):
         "progress": ["boolean", None],
     }
     polish = False
+    _runs = np.empty((0, 0), np.int32)  # labels that the runs gave, of the documents _rows; not saved
+    _rows = np.empty(0, np.int64)
 
     def __init__(
         self,
@@ -181,12 +184,26 @@ class ConsensusMixture(PartitionMixture):
             labels = self._spread(counts, whole, labels, settings, seed, progress)
         if self.n_clusters is not None:
             labels = to_number(counts, labels, int(self.n_clusters), settings.n_words, unit)
-        n_found = int(labels.max(initial=-1)) + 1
-        prior = finite_dirichlet(max(settings.max_clusters, n_found), settings.alpha)
-        held = fit_partition(counts, whole, labels, settings.beta, prior, HELD, seed, progress)
-        partition = replace(held, trace=mean_trace(runs), n_sweeps=settings.n_sweeps, converged=found.converged)
         self.inference_ = "consensus"
-        self.cluster_stabilities_ = cluster_stabilities(partition.labels[rows], run_labels, n_found)
+        self._runs, self._rows = run_labels, rows
+        return self._hold(counts, whole, labels, mean_trace(runs), found.converged)
+
+    def _hold(
+        self,
+        counts: scipy.sparse.csr_array,
+        whole: bool,
+        labels: NDArray[np.int32],
+        trace: dict[str, NDArray[Any]],
+        converged: bool,
+    ) -> Self:
+        """Make this partition the fitted one."""
+        n_found = int(labels.max(initial=-1)) + 1
+        prior = finite_dirichlet(max(int(self.max_clusters), n_found), float(self.alpha))
+        held = fit_partition(counts, whole, labels, float(self.beta), prior, HELD, 0, Progress(shown=False))
+        partition = replace(held, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
+        self.cluster_stabilities_ = np.full(n_found, np.nan)
+        if self._runs.size:
+            self.cluster_stabilities_ = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
         self.__dict__.pop("_merges", None)
         return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
 
@@ -268,3 +285,13 @@ class ConsensusMixture(PartitionMixture):
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
         """Labels, by falling size, when the clusters are merged until so many are left."""
         return self.merges_.cut_labels(self.labels_, n_clusters)
+
+    def merged(self, n_clusters: int) -> ConsensusMixture:
+        """A fitted model whose clusters are those of this one, merged until so many are left; nothing is sampled.
+
+        Stabilities are NaN if this model was loaded: runs are not saved.
+        """
+        other = copy(self)
+        other.n_clusters = n_clusters
+        counts = self._training_counts()
+        return other._hold(counts, self._unit == 1.0, self.cut(n_clusters), self.trace_, self.converged_)
