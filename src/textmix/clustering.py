@@ -111,7 +111,10 @@ class Clustering:
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """Each text's probability of each cluster and, in the last column, of a new one; made on request."""
+        """Each text's probability of each cluster and, in the last column, of a new one; made on request.
+
+        They are the mixture's, given all words of all texts. The label of a consensus need not be the most probable.
+        """
         return np.asarray(self._fitted("probabilities_"))
 
     @cached_property
@@ -204,7 +207,7 @@ class Clustering:
         return assign_counts(self.estimator, counts)
 
     def with_n_clusters(self, n_clusters: int) -> Clustering:
-        """The same texts in fewer clusters: those found, merged by what they have in common; nothing is fitted."""
+        """The same texts in fewer clusters: those found, merged so that little is lost; nothing is fitted again."""
         if not isinstance(self.estimator, ConsensusMixture):
             raise ValueError(
                 f"the clusters of {type(self.estimator).__name__} cannot be merged; those of a consensus can"
@@ -212,17 +215,17 @@ class Clustering:
         return self._with(self.estimator.merged(n_clusters))
 
     def with_outlier_threshold(self, threshold: float) -> Clustering:
-        """The same clustering with other outliers: texts whose outlier score is above this; nothing is fitted."""
+        """The same clustering with other outliers: texts whose score is above this, or that are alone in a cluster."""
         if not isinstance(self.estimator, ConsensusMixture):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no outlier_threshold; fit it with another outlier_size"
             )
+        if np.isnan(threshold):
+            raise ValueError("the outlier threshold must be a number, not NaN")
         return self._with(copy(self.estimator).set_params(outlier_threshold=float(threshold)))
 
     def _with(self, estimator: Any) -> Clustering:
-        return Clustering(
-            estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder, info=self.info
-        )
+        return Clustering(estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder)
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row a text: position, id, label, cluster, probability, outlier, text."""
@@ -345,8 +348,8 @@ class TextClusterer(ClusterMixin, BaseEstimator):
     ----------
     model : {"auto", "consensus", "dirichlet-multinomial", "dirichlet-process"} or estimator, default="auto"
         How to cluster the counts: by name, or any scikit-learn clusterer, of which a copy is fitted. "auto":
-        "consensus", what ten runs agree on; or "dirichlet-multinomial", a single run, where a setting is given that
-        only a single run has: alpha, beta, inference, init, outlier_size, engine or client.
+        "consensus", what ten runs agree on; or "dirichlet-multinomial", a single run, where a setting of such is given:
+        alpha, beta, inference, init, outlier_size, engine or client.
     n_clusters : int, default=None
         "consensus": exactly so many clusters; None: as many as are found. "dirichlet-multinomial": an upper bound;
         None: 500, or the number of texts if that is smaller.
@@ -473,10 +476,10 @@ max_document_frequency
         check_is_fitted(self)
         return self.clustering_.predict_proba(X)
 
-    def check_settings(self) -> None:
+    def check_settings(self, *, on_disk: bool = False) -> None:
         """Raise ValueError if a setting is wrong, before any text is read."""
         self.make_tokenizer()
-        model = self.make_model(1)
+        model = self.make_model(1, on_disk=on_disk)
         if isinstance(model, PartitionMixture):
             model._validate_params()
             count_threads(model.n_jobs)

@@ -328,7 +328,12 @@ _STAGES = {"reading": "reading", "writing": "sorting"}
 
 def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
     """The same with the sampler that works on partitions; ValueError for what that cannot do."""
-    clusterer.check_settings()
+    if clusterer.model == "consensus" or clusterer.granularity is not None or clusterer.outlier_threshold is not None:
+        raise ValueError(
+            "a consensus, with its granularity and outlier threshold, needs all counts in memory; with counts on disk "
+            "(--memory) or on Dask there is a single run, so leave them out"
+        )
+    clusterer.check_settings(on_disk=True)
     if not isinstance(clusterer.make_model(1, on_disk=True), GibbsMixture):
         raise ValueError("texts that are not held in memory can be clustered by the models with a name only")
     if clusterer.inference not in (None, "auto", "parallel"):

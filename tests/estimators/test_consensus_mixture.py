@@ -64,7 +64,8 @@ def test_new_documents_go_to_the_cluster_of_their_topic(fitted):
 def test_stability_tells_clear_clusters_from_noise(fitted):
     model, _, _ = fitted
     assert model.stability_ > 0.8
-    shaky = ConsensusMixture(8).fit(no_topics())
+    shaky = ConsensusMixture(granularity="fine").fit(no_topics())
+    assert 1 < shaky.n_clusters_ < 150
     assert shaky.stability_ < 0.5
     assert ((shaky.cluster_stabilities_ >= 0) & (shaky.cluster_stabilities_ <= 1)).all()
 
@@ -103,16 +104,19 @@ def test_a_wrong_granularity_is_refused(granularity):
 
 
 def test_of_many_documents_a_sample_forms_the_clusters(monkeypatch):
-    counts, labels = topics(n_documents=600)
+    counts, labels = topics(n_documents=500)
+    counts, labels = scipy.sparse.vstack((counts, counts[:100])), np.append(labels, labels[:100])  # some of them twice
     counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, scipy.sparse.csr_array((2, 100), dtype=int))))
     monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 200)
     model = ConsensusMixture(n_words=15).fit(counts)
     assert model.labels_[-2:].tolist() == [-1, -1]
+    np.testing.assert_array_equal(model.labels_[:100], model.labels_[500:600])
     assert adjusted_rand_score(labels, model.labels_[:-2]) > 0.9
     assert model.cluster_stabilities_.shape == (model.n_clusters_,)
     assert model.stability_ > 0.8
     np.testing.assert_array_equal(ConsensusMixture(n_words=15, n_jobs=1).fit(counts).labels_, model.labels_)
-    assert ConsensusMixture(4, n_words=15).fit(counts).n_clusters_ == 4
+    for n_clusters in (4, 30, 500):
+        assert ConsensusMixture(n_clusters, n_words=15, n_runs=3).fit(counts).n_clusters_ == n_clusters
 
 
 @pytest.mark.parametrize(
@@ -154,22 +158,23 @@ def test_a_pickle_is_the_same(fitted):
 
 
 INTERRUPTED = """
-import os, signal, warnings
+import os, signal, threading, warnings
 import numpy as np, scipy.sparse
 from textmix import ConsensusMixture
 from textmix.inference import consensus
 
 counts = scipy.sparse.csr_array(np.random.default_rng(0).poisson(0.05, (300, 100)))
-fit, n_finished = consensus.fit_partition, 0
+fit, n_finished, lock = consensus.fit_partition, 0, threading.Lock()
 
 def fit_and_interrupt(*arguments):
     global n_finished
     if {n_finished} == 0:
         os.kill(os.getpid(), signal.SIGINT)
     fitted = fit(*arguments)
-    n_finished += 1
-    if n_finished == {n_finished}:
-        os.kill(os.getpid(), signal.SIGINT)
+    with lock:
+        n_finished += 1
+        if n_finished == {n_finished}:
+            os.kill(os.getpid(), signal.SIGINT)
     return fitted
 
 consensus.fit_partition = fit_and_interrupt

@@ -12,6 +12,7 @@ import reference
 from textmix.inference.consensus import (
     ConsensusSettings,
     agree,
+    check_number,
     cluster_stabilities,
     complete,
     labels_as_words,
@@ -23,7 +24,7 @@ from textmix.inference.consensus import (
 from textmix.inference.progress import Progress
 from textmix.kernels.counts import draw_words
 
-SETTINGS = ConsensusSettings(n_runs=4, n_words=3, max_clusters=10, alpha=0.1, beta=0.1, n_sweeps=10)
+SETTINGS = ConsensusSettings(n_runs=4, n_words=3, n_start_clusters=10, alpha=0.1, beta=0.1, n_sweeps=10)
 QUIET = Progress(shown=False)
 
 
@@ -114,11 +115,11 @@ def test_stabilities_are_those_of_the_slow_twin():
     rng = np.random.default_rng(1)
     labels = rng.integers(4, size=30).astype(np.int32)
     runs = np.stack([np.where(rng.random(30) < 0.7, labels, rng.integers(5, size=30)) for _ in range(3)])
-    runs[:, 7] = -1
-    labels[7] = 4  # shares no word with others
-    found = cluster_stabilities(labels, runs.astype(np.int32), 6)
+    runs[:, [7, 11, 12]] = -1  # share no word with others
+    labels[7], labels[11:13] = 4, 5
+    found = cluster_stabilities(labels, runs.astype(np.int32), 7)
     np.testing.assert_allclose(
-        found, [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0, np.nan]
+        found, [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0, 0.5, np.nan]
     )
 
 
@@ -136,5 +137,6 @@ def test_documents_that_fit_least_are_split_off():
     apart = split_off(counts, labels, 4, 1.0)
     assert apart[2] == apart[4]
     assert apart.max() == 3
+    check_number(counts, 4, 1.0)
     with pytest.raises(ValueError, match="only 4 of the texts are different"):
-        split_off(counts, labels, 5, 1.0)
+        check_number(counts, 5, 1.0)

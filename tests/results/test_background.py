@@ -33,8 +33,21 @@ def test_scores_are_those_of_the_slow_twin(partition, monkeypatch):
     scorer = Background(sum_by_cluster(sparse, labels, 4), 2.5)
     expected = [reference.outlier_score(counts, labels, d, 2.5) if labels[d] >= 0 else np.nan for d in range(40)]
     np.testing.assert_allclose(scorer.score(sparse, labels, own=True), expected, rtol=1e-9, atol=1e-12)
-    monkeypatch.setattr(background, "_BLOCK", 7)
+    monkeypatch.setattr(background, "_BLOCK", 17)
     np.testing.assert_allclose(scorer.score(sparse, labels, own=True), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_weight_makes_the_mean_score_lowest(partition):
+    counts, labels = partition
+    sparse = scipy.sparse.csr_array(counts)
+    fitted = Background(sum_by_cluster(sparse, labels, 4)).fit_weight(sparse, labels)
+
+    def mean_score(weight):
+        return np.nanmean([reference.outlier_score(counts, labels, d, weight) for d in np.flatnonzero(labels >= 0)])
+
+    least = min(mean_score(weight) for weight in np.geomspace(1e-2, 1e10, 60))
+    assert mean_score(fitted.weight) <= least + 1e-9
+    assert mean_score(fitted.weight) <= 0.0
 
 
 def test_a_document_alone_has_zero_and_a_lone_word_counts_against_the_cluster(partition):
@@ -78,13 +91,12 @@ def test_strange_texts_are_outliers_and_the_threshold_can_be_changed():
 
 
 def test_new_texts_that_fit_nowhere_are_told():
-    clustering = textmix.cluster(TEXTS)
-    assigned = clustering.assign(
-        ["reset password", "courier lost my parcel", "of my the not it ticket forklift", "zork"]
-    )
-    assert assigned.is_new[:2].tolist() == [False, False]
+    clustering = textmix.cluster([*TEXTS, *STRANGE])
+    new = ["reset password", "courier lost my parcel", "parcel password courier account", "unheard"]
+    assigned = clustering.assign(new)
+    assert assigned.is_new.tolist() == [False, False, True, False]
     assert assigned.labels[3] == -1
-    assert not assigned.is_new[3]
+    assert assigned.labels[0] != assigned.labels[1]
 
 
 def test_outliers_survive_saving(tmp_path):

@@ -165,7 +165,6 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
 _FOUND_BY = {
     "metropolis": ", found by the metropolis sampler",
     "parallel": ", found by the parallel sampler",
-    "consensus": " that ten runs agree on",
 }
 
 
@@ -173,13 +172,20 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     fitting = set(np.unique(clustering.labels[~clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index in fitting]
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
+    n_runs = getattr(clustering.estimator, "n_runs_", None)
+    if n_runs is not None:
+        by = f" that {plural(n_runs, 'run')} agree on"
     say(console, f"{plural(len(clusters), 'cluster')}{by}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:
         say(console, f"… and {plural(len(clusters) - n_shown, 'more cluster')}")
     if clusters and clusters[0].stability is not None and n_shown:
-        say(console, "agreed: how much of the cluster the ten runs have in common; below 50% it is shaky.", style="dim")
+        say(
+            console,
+            "agreed: overlap with the most similar cluster of a run, the mean; 100%: every run has it.",
+            style="dim",
+        )
     console.print()
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from threading import Event
 from typing import Any, Self, TypeVar
 
 Result = TypeVar("Result")
@@ -55,6 +56,30 @@ def _results(futures: list[Future[Result]]) -> Iterator[Result]:
 def _cancel(futures: Collection[Future[Result]]) -> None:
     """Let none of them begin, and wait for those that have (`wait` would wait for ever for one that was cancelled)."""
     wait([future for future in futures if not future.cancel()])
+
+
+def side_by_side(
+    work: Callable[[int], Result], n: int, n_jobs: int | None, stop: Event, *, keep_finished: bool
+) -> list[Result]:
+    """work(0) … work(n − 1), in order. Work looks at `stop` now and then, which is set when there is no need to go on.
+
+    After Ctrl-C what is finished is returned, if that is wanted and there is any.
+    """
+    pool = ThreadPoolExecutor(min(count_threads(n_jobs), n), thread_name_prefix="textmix")
+    futures: list[Future[Result]] = []
+    try:
+        futures += [pool.submit(work, number) for number in range(n)]
+        return [future.result() for future in futures]
+    except KeyboardInterrupt:
+        stop.set()
+        _cancel(futures)
+        finished = [f.result() for f in futures if not f.cancelled() and f.exception() is None]
+        if not (keep_finished and finished):
+            raise
+        return finished
+    finally:  # also when Ctrl-C comes once more
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
     agree,
+    check_number,
     cluster_stabilities,
     complete,
     mean_trace,
@@ -29,6 +30,7 @@ from textmix.inference.consensus import (
 )
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
+from textmix.inference.ordering import order_by_size
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
 from textmix.inference.partition import SamplerSettings, fit_partition
@@ -45,6 +47,7 @@ ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
 MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
 HELD = SamplerSettings(0, 0.0, "auto", polish=False)
+SPREAD = START - 1  # in place of a sweep's number
 SPREADING = ParallelSettings(1, 1e-3, True, MEANS, True)
 
 
@@ -61,20 +64,21 @@ class ConsensusMixture(PartitionMixture):
     Each run samples the mixture from random clusters, and of each document sees at most `n_words` words, drawn anew;
     words of a single document count for nothing. The documents' labels in all runs are then their "words" for the same
     model once more. Clusters are those of this second step; their words are counted in whole documents. Of more than
-    50,000 documents the runs see a random sample; the others are put into the clusters that these form, by greedy
-    passes of the parallel sampler over all.
+    50,000 documents the runs see a random sample; then the parallel sampler goes over all documents, those of the
+    sample too: one sweep, and greedy passes, in which each goes to its most probable cluster by all of its words.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Exactly so many clusters: those found are merged, or finer ones found first. None: as many as are found.
+        Exactly so many clusters: those found are merged; if they are too few, finer ones are looked for, and documents
+        that fit their cluster least are split off. None: as many as are found.
     granularity : "coarse", "medium", "fine" or float, default="medium"
         How readily runs that differ are taken for finer clusters; as a number, 1 is medium, more is finer.
     n_runs : int, default=10
         Runs that are to agree.
     n_words : int, default=40
         Words that a run sees of a document; all, if counts are not whole numbers.
-    max_clusters : int, default=500
+    n_start_clusters : int, default=500
         Clusters that a run starts from.
     alpha, beta : float, default=0.1
         Pseudo-counts of each cluster and of each word, in the runs.
@@ -97,14 +101,18 @@ class ConsensusMixture(PartitionMixture):
     n_clusters_, cluster_sizes_, cluster_word_counts_
         Number of clusters, documents of each, word counts of each (sparse).
     cluster_stabilities_, stability_
-        How well the runs find each cluster (1: each run has just this one; below 0.5: shaky), and the mean over
-        documents.
+        How well the runs find each cluster: its overlap (Jaccard) with the most similar cluster of a run, the mean over
+        runs; 1: each run has just this one. And the mean of that over documents. Merged clusters have less, since runs
+        have their parts.
     merges_ : Merges
-        The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information.
+        The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information. (Of
+        more than 2,000 clusters the smallest are taken together first.)
     probabilities_, outliers_, outlier_scores_
         See their own descriptions; computed on request.
     trace_ : dict of arrays, one entry a sweep
         n_clusters, n_moved, log_joint, seconds: means over the runs.
+    n_runs_
+        Runs that were finished.
     n_iter_, converged_, log_joint_
         Sweeps of a run; whether the second step ended at a fixed point; log p(labels, words) of whole documents.
     """
@@ -114,7 +122,7 @@ class ConsensusMixture(PartitionMixture):
         "granularity": [StrOptions(set(GRANULARITIES)), Interval(Real, 0, None, closed="neither")],
         "n_runs": [Interval(Integral, 1, None, closed="left")],
         "n_words": [Interval(Integral, 1, None, closed="left")],
-        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_start_clusters": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1e100, closed="neither")],
         "beta": [Interval(Real, 0, 1e100, closed="neither")],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
@@ -134,7 +142,7 @@ class ConsensusMixture(PartitionMixture):
         granularity: str | float = "medium",
         n_runs: int = 10,
         n_words: int = 40,
-        max_clusters: int = 500,
+        n_start_clusters: int = 500,
         alpha: float = 0.1,
         beta: float = 0.1,
         n_sweeps: int = 20,
@@ -147,7 +155,7 @@ class ConsensusMixture(PartitionMixture):
         self.granularity = granularity
         self.n_runs = n_runs
         self.n_words = n_words
-        self.max_clusters = max_clusters
+        self.n_start_clusters = n_start_clusters
         self.alpha = alpha
         self.beta = beta
         self.n_sweeps = n_sweeps
@@ -165,27 +173,32 @@ class ConsensusMixture(PartitionMixture):
         settings = ConsensusSettings(
             int(self.n_runs),
             int(self.n_words),
-            int(self.max_clusters),
+            int(self.n_start_clusters),
             float(self.alpha),
             float(self.beta),
             int(self.n_sweeps),
         )
-        rows = np.flatnonzero(np.diff(counts.indptr))
+        unit = 1.0 / fixed_point_scale(float(counts.sum()), whole)
+        if self.n_clusters is not None:
+            check_number(counts, int(self.n_clusters), unit)
+        with_words = rows = np.flatnonzero(np.diff(counts.indptr))
         if rows.size > MAX_SAMPLED:
             rows = np.sort(generator(seed, START).choice(rows, MAX_SAMPLED, replace=False))
         shown = counts[rows]
         runs = sample_runs(share_words(shown), whole, settings, seed, self.n_jobs, progress)
         run_labels = np.stack([run.labels for run in runs])
-        unit = 1.0 / fixed_point_scale(float(counts.sum()), whole)
         found = self._find_labels(shown, run_labels, unit, seed, progress)
         labels = np.full(counts.shape[0], -1, np.int32)
         labels[rows] = found.labels
-        if (labels >= 0).sum() < np.count_nonzero(np.diff(counts.indptr)):
-            labels = self._spread(counts, whole, labels, settings, seed, progress)
+        if rows.size < with_words.size:
+            labels[rows[run_labels[0] < 0]] = -1  # what is alone in the sample need not be so among all
+            labels = self._spread(counts, whole, order_by_size(labels), settings, seed, progress)
+            labels = complete(counts, labels, unit)
         if self.n_clusters is not None:
             labels = to_number(counts, labels, int(self.n_clusters), settings.n_words, unit)
         self.inference_ = "consensus"
         self._runs, self._rows = run_labels, rows
+        self.n_runs_ = len(runs)
         return self._hold(counts, whole, labels, mean_trace(runs), found.converged)
 
     def _hold(
@@ -198,13 +211,14 @@ class ConsensusMixture(PartitionMixture):
     ) -> Self:
         """Make this partition the fitted one."""
         n_found = int(labels.max(initial=-1)) + 1
-        prior = finite_dirichlet(max(int(self.max_clusters), n_found), float(self.alpha))
+        prior = finite_dirichlet(max(int(self.n_start_clusters), n_found), float(self.alpha))
         held = fit_partition(counts, whole, labels, float(self.beta), prior, HELD, 0, Progress(shown=False))
         partition = replace(held, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
         self.cluster_stabilities_ = np.full(n_found, np.nan)
         if self._runs.size:
             self.cluster_stabilities_ = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
-        self.__dict__.pop("_merges", None)
+        for made_on_request in ("_merges", "_fitted_background"):
+            self.__dict__.pop(made_on_request, None)
         return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
 
     def _find_labels(
@@ -228,12 +242,13 @@ class ConsensusMixture(PartitionMixture):
         seed: int,
         progress: Progress,
     ) -> NDArray[np.int32]:
-        """Labels of all documents, given those of a sample: the parallel sampler's, without new clusters."""
+        """Labels of all documents by the parallel sampler, in as many clusters as a sample has or fewer."""
         source = deal_out_counts(counts, settings.beta, whole)
-        prior = finite_dirichlet(int(labels.max()) + 1, settings.alpha)
+        prior = finite_dirichlet(int(labels.max(initial=0)) + 1, settings.alpha)
+        own_seed = int(generator(seed, SPREAD).integers(2**63))
         with make_engine("threads", self.n_jobs, None) as engine:
             return fit_parallel(
-                source, labels, settings.beta, prior, SPREADING, seed, engine, progress
+                source, labels, settings.beta, prior, SPREADING, own_seed, engine, progress
             ).partition.labels
 
     def _alpha_of(self, prior: Prior) -> float:
@@ -248,7 +263,7 @@ class ConsensusMixture(PartitionMixture):
         """
         check_is_fitted(self)
         if "_outlier_scores" not in self.__dict__:
-            self._outlier_scores = self._background().score(self._training_counts(), self.labels_, own=True)
+            self._outlier_scores = self._background.score(self._training_counts(), self.labels_, own=True)
         return self._outlier_scores
 
     @property
@@ -256,15 +271,23 @@ class ConsensusMixture(PartitionMixture):
         """Documents alone in their cluster, and those whose outlier score is above `outlier_threshold`."""
         check_is_fitted(self)
         alone = np.append(self.cluster_sizes_ == 1, False)[self.labels_]
-        return np.asarray(alone | (self.outlier_scores_ > self.outlier_threshold + ROUNDING))
+        return alone | self._is_above_threshold(self.outlier_scores_)
 
-    def score_outliers(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Outlier scores of new documents in the clusters of these labels; NaN where that is −1."""
+    def new_outliers(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which new documents do not fit the clusters of these labels; False where that is −1."""
         check_is_fitted(self)
-        return self._background().score(check_counts(self, X, reset=False).matrix, labels, own=False)
+        counts = check_counts(self, X, reset=False).matrix
+        return self._is_above_threshold(self._background.score(counts, labels, own=False))
 
+    def _is_above_threshold(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return np.asarray(scores > self.outlier_threshold + ROUNDING)
+
+    @property
     def _background(self) -> Background:
-        return Background(self.cluster_word_counts_).fit_weight(self._training_counts(), self.labels_)
+        if "_fitted_background" not in self.__dict__:
+            background = Background(self.cluster_word_counts_)
+            self._fitted_background = background.fit_weight(self._training_counts(), self.labels_)
+        return self._fitted_background
 
     @property
     def stability_(self) -> float:

@@ -10,18 +10,16 @@ no-settings.md has what was tried, with figures).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
-from typing import TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.engines.threads import count_threads
+from textmix.engines.threads import side_by_side
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
@@ -31,8 +29,7 @@ from textmix.inference.seeds import generator
 from textmix.kernels.counts import document_frequencies, draw_words
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
-Result = TypeVar("Result")
-N_STARTS = 5  # of the second step, which costs next to nothing
+N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
 _WORDS, _RUN, _AGREE = range(3)  # what random numbers are for
@@ -44,7 +41,7 @@ class ConsensusSettings:
 
     n_runs: int
     n_words: int  # that a run sees of a document
-    max_clusters: int
+    n_start_clusters: int
     alpha: float
     beta: float
     n_sweeps: int
@@ -95,17 +92,18 @@ def sample_runs(
     Ctrl-C leaves out the runs that are not finished, unless there is none.
     """
     n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
-    n_clusters = max(1, min(settings.max_clusters, n_documents))
+    n_clusters = max(1, min(settings.n_start_clusters, n_documents))
     prior = finite_dirichlet(n_clusters, settings.alpha)
     sampling = SamplerSettings(settings.n_sweeps, 0.0, "auto", polish=True)
 
-    def run(number: int, shared: Progress) -> FittedPartition:
+    def run(number: int) -> FittedPartition:
         words = see_words(counts, settings.n_words, generator(seed, _WORDS, number)) if whole else counts
         own = int(generator(seed, _RUN, number).integers(2**63))
         return fit_partition(words, whole, n_clusters, settings.beta, prior, sampling, own, shared)
 
     with progress.task("sampling", total=settings.n_runs * settings.n_sweeps * counts.shape[0]) as task:
-        finished = _side_by_side(run, settings.n_runs, n_jobs, task)
+        shared = _SharedProgress(task)
+        finished = side_by_side(run, settings.n_runs, n_jobs, shared.stop, keep_finished=True)
     if len(finished) < settings.n_runs:
         warnings.warn(
             f"sampling interrupted: this is what {len(finished)} of {settings.n_runs} runs agree on", stacklevel=2
@@ -125,12 +123,14 @@ def agree(runs: NDArray[np.int32], beta: float, seed: int, n_jobs: int | None, p
     prior = finite_dirichlet(n_clusters, 0.1)
     sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
 
-    def start(number: int, shared: Progress) -> FittedPartition:
+    def start(number: int) -> FittedPartition:
         own = int(generator(seed, _AGREE, number).integers(2**63))
         return fit_partition(words, True, n_clusters, beta, prior, sampling, own, shared)
 
     with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * words.shape[0]) as task:
-        return max(_side_by_side(start, N_STARTS, n_jobs, task), key=lambda fitted: fitted.log_joint)
+        shared = _SharedProgress(task)
+        starts = side_by_side(start, N_STARTS, n_jobs, shared.stop, keep_finished=False)
+    return max(starts, key=lambda fitted: fitted.log_joint)
 
 
 def complete(counts: scipy.sparse.csr_array, agreed: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
@@ -149,7 +149,10 @@ def to_number(
     counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, n_words: int, unit: float
 ) -> NDArray[np.int32]:
     """The labels of exactly so many clusters: merged, or documents split off."""
-    if labels.max(initial=-1) + 1 < n_clusters:
+    n_found = int(labels.max(initial=-1)) + 1
+    if n_found == n_clusters:
+        return labels
+    if n_found < n_clusters:
         return split_off(counts, labels, n_clusters, unit)
     return merge_documents(counts, labels, n_words).cut_labels(labels, n_clusters)
 
@@ -159,29 +162,33 @@ def split_off(
 ) -> NDArray[np.int32]:
     """As many clusters as are asked for, by giving documents that fit theirs least one of their own.
 
-    A document fits by the mean of the logarithms of how frequent its words are among the others of its cluster.
+    There are as many different documents; identical ones are together and stay so. A document fits by the mean of the
+    logarithms of how frequent its words are among the others of its cluster.
     """
     twins = group_twins(counts, unit)
+    known = np.flatnonzero(labels >= 0)
     rows = np.repeat(np.arange(labels.size), np.diff(counts.indptr))
-    n_missing = n_clusters - int(labels.max(initial=-1)) - 1
-    if n_clusters > np.unique(twins[rows]).size:
-        raise ValueError(
-            f"n_clusters is {n_clusters:,}, but only {np.unique(twins[rows]).size:,} of the texts are different"
-        )
     cells = np.unique(labels[rows].astype(np.int64) * counts.shape[1] + counts.indices, return_inverse=True)[1]
     among_others = np.bincount(cells, counts.data)[cells] - counts.data
     fits = np.bincount(rows, np.log(among_others + 1.0), labels.size) / np.maximum(np.diff(counts.indptr), 1)
-    labels = labels.copy()
-    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[rows], axis=0)[:, 0])  # in each cluster
-    for document in np.argsort(fits, kind="stable"):
-        if n_missing == 0:
+    labels, n_found = labels.copy(), int(labels.max(initial=-1)) + 1
+    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[known], axis=0)[:, 0])  # in each cluster
+    for document in known[np.argsort(fits[known], kind="stable")]:
+        if n_found >= n_clusters:
             break
         own = labels[document]
-        if 0 <= own < n_different.size and n_different[own] > 1:
-            labels[twins == twins[document]] = labels.max() + 1
+        if own < n_different.size and n_different[own] > 1:
+            labels[twins == twins[document]] = n_found
             n_different[own] -= 1
-            n_missing -= 1
+            n_found += 1
     return order_by_size(labels)
+
+
+def check_number(counts: scipy.sparse.csr_array, n_clusters: int, unit: float) -> None:
+    """Raise ValueError if there are not as many different documents with words as clusters are asked for."""
+    n_different = np.unique(group_twins(counts, unit)[np.diff(counts.indptr) > 0]).size
+    if n_clusters > n_different:
+        raise ValueError(f"n_clusters is {n_clusters:,}, but only {n_different:,} of the texts are different")
 
 
 def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:
@@ -198,9 +205,12 @@ def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:
 def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32], n_clusters: int) -> NDArray[np.float64]:
     """How well the runs find each cluster: its Jaccard similarity with the most similar cluster of a run, the mean.
 
-    1: every run has just this cluster, or would, since its document shares no word with others (Hennig 2007,
-    "Cluster-wise assessment of cluster stability"). NaN for a cluster none of whose documents was in the runs' sample.
+    1: every run has just this cluster (Hennig 2007, "Cluster-wise assessment of cluster stability"). A document without
+    a label in the runs, since it shares no word with others, is alone in each. NaN for a cluster of other documents.
     """
+    alone = np.flatnonzero(runs[0] < 0)
+    runs = runs.copy()
+    runs[:, alone] = runs.max(axis=1, initial=-1)[:, np.newaxis] + 1 + np.arange(alone.size, dtype=np.int32)
     words = labels_as_words(runs)
     known = np.flatnonzero(labels >= 0)
     members = scipy.sparse.csr_array((np.ones(known.size), (labels[known], known)), shape=(n_clusters, labels.size))
@@ -209,10 +219,9 @@ def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32], n_cl
     sizes, found_sizes = np.bincount(labels[known], minlength=n_clusters), words.sum(axis=0)
     similarity = shared.data / (sizes[cluster] + found_sizes[column] - shared.data)
     run_of_column = np.repeat(np.arange(len(runs)), runs.max(axis=1, initial=-1) + 1)
-    best = np.zeros((n_clusters, len(runs)))
-    np.maximum.at(best, (cluster, run_of_column[column]), similarity)
-    in_runs = np.bincount(labels[known], (runs[0] >= 0)[known], n_clusters) > 0
-    return np.where(in_runs, best.mean(axis=1), np.where(sizes > 0, 1.0, np.nan))
+    best = np.full((n_clusters, len(runs)), np.nan)
+    np.fmax.at(best, (cluster, run_of_column[column]), similarity)
+    return np.asarray(best.mean(axis=1))
 
 
 class _StoppedError(Exception):
@@ -246,23 +255,3 @@ class _SharedProgress(Progress):
     def task(self, name: str, total: int) -> Iterator[Task]:
         """Work of one of the runs."""
         yield _SharedTask(self._shared if name == "sampling" else None, self._lock, self.stop)
-
-
-def _side_by_side(work: Callable[[int, Progress], Result], n: int, n_jobs: int | None, task: Task) -> list[Result]:
-    """work(0) … work(n − 1) on threads, in order; after Ctrl-C those that are finished, if there are any."""
-    progress = _SharedProgress(task)
-    pool = ThreadPoolExecutor(min(count_threads(n_jobs), n), thread_name_prefix="textmix")
-    futures: list[Future[Result]] = []
-    try:
-        futures += [pool.submit(work, number, progress) for number in range(n)]
-        return [future.result() for future in futures]
-    except KeyboardInterrupt:
-        progress.stop.set()
-        wait([future for future in futures if not future.cancel()])
-        finished = [f.result() for f in futures if not f.cancelled() and f.exception() is None]
-        if not finished:
-            raise
-        return finished
-    finally:  # also when Ctrl-C comes once more
-        progress.stop.set()
-        pool.shutdown(cancel_futures=True)

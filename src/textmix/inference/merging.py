@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from textmix.inference.ordering import order_by_size
 from textmix.kernels.merging import add_rows, costs_of_merging
 
-MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen
+MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
 
 
 class Merges(NamedTuple):
@@ -52,7 +52,8 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
 
     The cost is (n_a + n_b) times the Jensen-Shannon divergence of the two distributions of words, weighted by n_a and
     n_b, the clusters' sums of weights. All costs are made once, and those of a merged cluster anew: in all twice the
-    number of clusters times the entries of the matrix.
+    number of clusters times the entries of the matrix. Costs grow with clusters' sizes, so that small ones are merged
+    first, single documents with each other too.
     """
     n_given = word_weights.shape[0]
     if n_given > MAX_COMPARED:
@@ -63,7 +64,7 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
         merges = merge_clusters(lumped)
         rest = np.arange(MAX_COMPARED, n_given, dtype=np.int32)
         first = np.column_stack((np.full(rest.size, MAX_COMPARED - 1, np.int32), rest))
-        return Merges(n_given, np.vstack((first, merges.pairs)), np.append(np.zeros(rest.size), merges.costs))
+        return Merges(n_given, np.vstack((first, merges.pairs)), np.append(np.full(rest.size, np.nan), merges.costs))
     n_clusters, n_words = word_weights.shape
     n_entries = word_weights.nnz
     room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words

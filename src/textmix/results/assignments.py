@@ -31,6 +31,6 @@ def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments
         found.labels[first + known] = best
         found.probabilities[first + known] = probabilities[known, best]
         found.is_new[first + known] = probabilities[known, -1] > probabilities[known, best]
-    if n_documents and hasattr(estimator, "score_outliers"):
-        found.is_new[:] = estimator.score_outliers(counts, found.labels) > estimator.outlier_threshold
+    if n_documents and hasattr(estimator, "new_outliers"):
+        found.is_new[:] = estimator.new_outliers(counts, found.labels)
     return found

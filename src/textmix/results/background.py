@@ -10,9 +10,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-_BLOCK = 1 << 14  # documents looked at together
-_MAX_FITTED = 50_000  # documents that the weight is fitted to
-_LOG_WEIGHTS = (-5.0, 25.0)  # where it is sought
+from textmix.results.lookup import PairTable
+
+_BLOCK = 1 << 20  # entries looked at together, or those of one document
+_MAX_FITTED = 1 << 22  # entries that the weight is fitted to
+_LOG_WEIGHTS = np.linspace(-5.0, 25.0, 31)  # where it is sought, and then between the neighbours of the best
 
 
 class _Entries(NamedTuple):
@@ -33,35 +35,31 @@ class Background:
     lacks log((n_z + μ) / μ). A document that the counts are made of is taken out of them first: alone in its cluster it
     has 0.
 
-    `fit_weight` gives the μ with which the scores are lowest in the mean: documents are then as probable, given the
-    others of their clusters, as they can be (Zhai and Lafferty 2002, "Two-stage language models", leave one out).
+    `fit_weight` gives the μ with which the scores of all documents are lowest in the mean (leave one out, as Zhai and
+    Lafferty 2002 fit it, but documents count alike whatever their length).
     """
 
     def __init__(self, cluster_word_counts: scipy.sparse.csr_array, weight: float = 1.0) -> None:
         counts = cluster_word_counts.sorted_indices()
-        n_clusters, self._n_words = counts.shape
         self.weight = weight
-        clusters = np.repeat(np.arange(n_clusters, dtype=np.int64), np.diff(counts.indptr))
-        # (cluster, word) as one number; they rise. The last one is larger than any that is looked for.
-        self._pairs = np.append(clusters * self._n_words + counts.indices, np.iinfo(np.int64).max)
+        self._pairs = PairTable(counts)
         self._values = np.append(counts.data.astype(np.float64), 0.0)
         self._cluster_totals = np.asarray(counts.sum(axis=1), dtype=np.float64)
         self._word_totals = np.asarray(counts.sum(axis=0), dtype=np.float64)
 
     def fit_weight(self, counts: scipy.sparse.csr_array, labels: NDArray[Any]) -> Background:
         """Set the weight by the documents that the clusters' counts are made of, or some of them."""
-        chosen = np.flatnonzero(labels >= 0)
-        if chosen.size > _MAX_FITTED:
-            chosen = chosen[:: -(-chosen.size // _MAX_FITTED)]
+        chosen = np.flatnonzero(labels >= 0)[:: -(-max(counts.nnz, 1) // _MAX_FITTED)]
         entries = self._entries(counts[chosen], labels[chosen], own=True)
         shares = entries.amounts / np.bincount(entries.documents, entries.amounts)[entries.documents]
 
-        def mean_score(log_weight: float) -> float:
+        def total_score(log_weight: float) -> float:
             weight = np.exp(log_weight)
-            gains = np.log((entries.lifted + weight) / (entries.totals + weight))
-            return -float(shares @ gains) / max(chosen.size, 1)
+            return -float(shares @ np.log((entries.lifted + weight) / (entries.totals + weight)))
 
-        self.weight = float(np.exp(minimize_scalar(mean_score, bounds=_LOG_WEIGHTS, method="bounded").x))
+        best = int(np.argmin([total_score(log_weight) for log_weight in _LOG_WEIGHTS]))
+        bounds = _LOG_WEIGHTS[max(best - 1, 0)], _LOG_WEIGHTS[min(best + 1, _LOG_WEIGHTS.size - 1)]
+        self.weight = float(np.exp(minimize_scalar(total_score, bounds=bounds, method="bounded").x))
         return self
 
     def score(self, counts: scipy.sparse.csr_array, labels: NDArray[Any], *, own: bool) -> NDArray[np.float64]:
@@ -75,9 +73,11 @@ class Background:
     def _score_blocks(
         self, counts: scipy.sparse.csr_array, labels: NDArray[Any], own: bool
     ) -> Iterator[NDArray[np.float64]]:
-        for first in range(0, labels.size, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            n_documents = labels[block].size
+        last = 0
+        while last < labels.size:
+            first = last
+            last = max(first + 1, int(np.searchsorted(counts.indptr, counts.indptr[first] + _BLOCK, side="right")) - 1)
+            block, n_documents = slice(first, last), last - first
             documents, amounts, lifted, totals = self._entries(counts[block], labels[block], own)
             losses = np.log((totals + self.weight) / (lifted + self.weight))
             lengths = np.bincount(documents, amounts, minlength=n_documents)
@@ -89,9 +89,7 @@ class Background:
         used = labels[documents] >= 0
         documents, words, amounts = documents[used], counts.indices[used], counts.data[used].astype(np.float64)
         lengths = np.bincount(documents, amounts, minlength=labels.size)[documents]
-        wanted = labels[documents].astype(np.int64) * self._n_words + words
-        found = np.searchsorted(self._pairs, wanted)
-        in_cluster = np.where(self._pairs[found] == wanted, self._values[found], 0.0) - (amounts if own else 0.0)
+        in_cluster = self._pairs.values(labels[documents], words, self._values) - (amounts if own else 0.0)
         in_all = self._word_totals[words] - (amounts if own else 0.0)
         n_all = self._word_totals.sum() - (lengths if own else 0.0)
         totals = self._cluster_totals[labels[documents]] - (lengths if own else 0.0)

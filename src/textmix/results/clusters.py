@@ -39,7 +39,8 @@ class Cluster:
     documents, examples
         Its most typical documents, no two with the same text: their positions, and their texts.
     stability
-        How well the runs find it: 1 if every run has just this cluster, below 0.5 it is shaky; None of a single run.
+        How well the runs find it: its overlap with the most similar cluster of a run, the mean; 1 if every run has just
+        this cluster. NaN if that is not known any more, None of a single run.
     """
 
     index: int

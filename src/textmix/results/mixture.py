@@ -24,7 +24,10 @@ _NOT_STORED = "client"  # a cluster of machines may be gone when the model is lo
 
 
 class DocumentScores(NamedTuple):
-    """Each document's probability of its own cluster and log odds of a new one; NaN without words."""
+    """Each document's probability of its own cluster and its outlier score; NaN without words.
+
+    The score is the log of the odds of a new cluster, or another that the estimator has.
+    """
 
     probabilities: NDArray[np.float64]
     outlier_scores: NDArray[np.float64]

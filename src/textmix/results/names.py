@@ -45,7 +45,7 @@ def _phrases(words: Sequence[str], texts: Iterable[str]) -> dict[str, tuple[str,
     for text in texts:
         tokens = _WORD.findall(text[:MAX_CHARACTERS].lower())
         n_texts.update(rank.keys() & set(tokens))
-        n_together.update({pair for pair in pairwise(tokens) if pair[0] != pair[1] and rank.keys() >= set(pair)})
+        n_together.update({(a, b) for a, b in pairwise(tokens) if a != b and a in rank and b in rank})
     found = []
     for pair, n in n_together.items():
         rarer, commoner = sorted((n_texts[pair[0]], n_texts[pair[1]]))

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.results.lookup import PairTable
 from textmix.results.words import score_words
 
 _BLOCK = 4096  # documents looked at together
@@ -25,12 +26,9 @@ class Typicality:
     def __init__(self, cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]) -> None:
         if not cluster_word_counts.has_sorted_indices:
             cluster_word_counts = cluster_word_counts.sorted_indices()
-        self._n_words = cluster_word_counts.shape[1]
-        # (cluster, word) as one number; they rise. The last one is larger than any that is looked for.
-        self._pairs = np.append(cluster_word_counts.indices, np.iinfo(np.int64).max)
-        self._weights = np.zeros(self._pairs.size)
-        for cluster, (entries, scores) in enumerate(score_words(cluster_word_counts, beta, "telling")):
-            self._pairs[entries] += cluster * self._n_words
+        self._pairs = PairTable(cluster_word_counts)
+        self._weights = np.zeros(cluster_word_counts.nnz + 1)
+        for entries, scores in score_words(cluster_word_counts, beta, "telling"):
             self._weights[entries] = np.maximum(scores, 0.0)
 
     def score(self, counts: scipy.sparse.csr_array, labels: NDArray[Any]) -> NDArray[np.float32]:
@@ -43,9 +41,7 @@ class Typicality:
         amounts = counts.data.astype(np.float64)
         used = labels[documents] >= 0
         documents, amounts = documents[used], amounts[used]
-        wanted = labels[documents].astype(np.int64) * self._n_words + counts.indices[used]
-        found = np.searchsorted(self._pairs, wanted)
-        weights = np.where(self._pairs[found] == wanted, self._weights[found], 0.0)
+        weights = self._pairs.values(labels[documents], counts.indices[used], self._weights)
         products = np.bincount(documents, amounts * weights, minlength=n_documents)
         norms = np.sqrt(np.bincount(documents, amounts**2, minlength=n_documents))
         cosines = np.divide(products, norms, out=np.zeros(n_documents), where=norms > 0)
