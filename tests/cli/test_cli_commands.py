@@ -49,6 +49,9 @@ def test_version_and_help(program):
         (["cluster", "TABLE", "--clusters", "0"], "Invalid value for '--clusters'"),
         (["cluster", "TABLE", "--min-df", "many"], "'many' is neither a number of texts"),
         (["cluster", "TABLE", "--beta", "-1"], "'beta' parameter"),
+        (["cluster", "TABLE", "--granularity", "finest"], "'granularity' parameter"),
+        (["cluster", "TABLE", "--granularity", "fine", "--beta", "0.1"], "has no setting granularity"),
+        (["cluster", "TABLE", "--clusters", "9"], "n_clusters is 9, but only 5 of the texts are different"),
         (["cluster", "TABLE", "--inference", "guess"], "Invalid value for '--inference'"),
         (["cluster", "TABLE", "--init", "warm"], "Invalid value for '--init'"),
         (["cluster", "TABLE", "--jobs", "0"], "n_jobs must not be 0"),
@@ -125,6 +128,23 @@ def test_force_overwrites_an_earlier_run(program, table, saved):
     code, _, error = program("cluster", table, "--out", saved, "--force", "--seed", 8)
     assert code == 0, error
     assert json.loads((saved / "run.json").read_text())["seed"] == 8
+
+
+def test_clusters_are_as_many_or_as_fine_as_asked_for(program, table, tmp_path):
+    def n_clusters(*options):
+        folder = tmp_path / "-".join(map(str, options))
+        code, _, error = program("cluster", table, "--out", folder, *options)
+        assert code == 0, error
+        return json.loads((folder / "run.json").read_text())["result"]["n_clusters"]
+
+    assert [n_clusters("--clusters", n) for n in (1, 3, 5)] == [1, 3, 5]
+    assert n_clusters("--granularity", "coarse") <= n_clusters("--model", "consensus", "--granularity", 50)
+
+
+def test_the_outlier_threshold_can_be_given(program, table, tmp_path):
+    code, _, error = program("cluster", table, "--outlier-threshold", -100, "--out", tmp_path / "all")
+    assert code == 0, error
+    assert json.loads((tmp_path / "all" / "run.json").read_text())["result"]["n_outliers"] == 20
 
 
 def test_top_limits_the_table_and_the_rest_is_counted(program, table):

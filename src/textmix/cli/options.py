@@ -156,7 +156,13 @@ Beta = Annotated[
 ]
 Sweeps = Annotated[
     int | None,
-    typer.Option("--sweeps", metavar="N", min=0, help="Sweeps of each of ten runs [20]; of one run at most so many [100].", rich_help_panel=MODEL),
+    typer.Option(
+        "--sweeps",
+        metavar="N",
+        min=0,
+        help="Sweeps of each of ten runs [20]; of one run at most so many [100].",
+        rich_help_panel=MODEL,
+    ),
 ]
 Inference = Annotated[
     InferenceName | None,
@@ -260,9 +266,7 @@ Scheduler = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs", metavar="N", help=r"Threads; -1: all cores \[-1].", rich_help_panel=PLACE
-    ),
+    typer.Option("--jobs", metavar="N", help=r"Threads; -1: all cores \[-1].", rich_help_panel=PLACE),
 ]
 Work = Annotated[
     Path | None,
