@@ -39,7 +39,7 @@ TABLE_6 = {  # seconds to a perplexity of 3981, 3941, 3901, 3881 on NYTimes
 TRAINING = 50  # sweeps, of Table 2
 SCALED = ("20ng", "ohsumed")  # that Fig. 3 shows
 NEAR_THE_END = 0.99  # of its change: a curve is there
-MOST_SWEEPS, MOST_METROPOLIS = 300, 1000
+MOST_SWEEPS, MOST_METROPOLIS = 300, 3000
 NOT_AT_HAND = "NYTimes, which the figures are of, is not at hand; on 20NG × 5 see [performance](../performance.md)"
 
 
@@ -93,10 +93,10 @@ def measure_run(collection: str, method: str, k: int, n_iterations: int, to_the_
 
 
 def measure_threads(collection: str, k: int, n_jobs: int) -> Values:
-    """A point of Fig. 3: the median of parallel sweeps, the first five left out."""
+    """A point of Fig. 3: the shortest of fifteen parallel sweeps, after five."""
     model = mixture("X-DMM parallel", k, 0, 20).set_params(tol=0, n_jobs=n_jobs)
     timed_fit(model, load(collection).counts)
-    return {"sweep_seconds": float(np.median(model.trace_["seconds"][5:]))}
+    return {"sweep_seconds": float(np.min(model.trace_["seconds"][5:]))}
 
 
 PARTS: dict[str, Callable[..., Values]] = {"index": measure_index, "timed": measure_run, "threads": measure_threads}
@@ -127,7 +127,7 @@ def plan_times(names: Sequence[str], quick: bool) -> list[Cell]:
                 to_the_end=True,
             )
     if not quick:
-        for method, n_iterations in (("GSDMM", 40), ("X-DMM", 200)):
+        for method, n_iterations in (("GSDMM", 40), ("X-DMM", 1500)):
             add("timed", TABLE_3_OF, method=method, k=CURVES_K, n_iterations=n_iterations, to_the_end=False)
     k = COLLECTIONS[TABLE_3_OF].n_classes
     for method in (MEAN, DRAWN):
@@ -223,7 +223,7 @@ def _add_threads(page: Page, results: Results) -> None:
         if speeds:
             lines.append(Line(name, list(speeds), list(speeds.values())))
     if lines:
-        page.add("### Fig. 3: a parallel sweep on several cores, K = 50")
+        page.add("### Fig. 3: a parallel sweep on several cores, K = 50", "The shortest of fifteen.")
         page.add_figure("figure-3", Figure("Cores", "cores", "times as fast as one", [Panel("", lines)]))
 
 
@@ -326,7 +326,8 @@ def _of_curves(results: Results) -> Claim:
     if not gibbs or not ours:
         return Claim(text, None, "not computed")
     times = [_reached(run, _level(gibbs)) for run in (gibbs, ours)]
-    evidence = f"{NEAR_THE_END:.0%} of the rise of Gibbs sampling's log joint: {times[0]:.1f} s and {times[1]:.1f} s"
+    after = [f"{seconds:.1f} s" if np.isfinite(seconds) else "never" for seconds in times]
+    evidence = f"{NEAR_THE_END:.0%} of the rise of Gibbs sampling's log joint: {after[0]} and {after[1]}"
     return Claim(text, times[0] >= 1.5 * times[1], evidence)
 
 
