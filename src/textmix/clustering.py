@@ -121,8 +121,8 @@ class Clustering:
     def outliers(self) -> NDArray[np.bool_]:
         """Whether a text fits nowhere.
 
-        By the consensus: it is alone in its cluster, or its outlier score is above the threshold (0); by one run: its
-        cluster has no more texts than the setting outlier_size (1).
+        By the consensus: it is alone in its cluster, or its outlier score is above the threshold (0.25); by one run:
+        its cluster has no more texts than the setting outlier_size (1).
         """
         if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
@@ -356,7 +356,7 @@ class TextClusterer(ClusterMixin, BaseEstimator):
     granularity : "coarse", "medium", "fine" or float, default=None
         "consensus": coarser or finer clusters; as a number 1 is medium, more is finer.
     outlier_threshold : float, default=None
-        "consensus": texts of a higher outlier score fit nowhere; None: 0.
+        "consensus": texts of a higher outlier score fit nowhere; None: 0.25.
     alpha, beta, n_sweeps, outlier_size, init, engine, client, n_jobs : default=None
         Of the model; None: its own default.
     inference : default=None

@@ -201,7 +201,7 @@ OutlierThreshold = Annotated[
     typer.Option(
         "--outlier-threshold",
         metavar="NUMBER",
-        help="Of a consensus: texts of a higher outlier score fit nowhere [0].",
+        help="Of a consensus: texts of a higher outlier score fit nowhere [0.25].",
         rich_help_panel=MODEL,
     ),
 ]

@@ -84,7 +84,7 @@ class ConsensusMixture(PartitionMixture):
         Pseudo-counts of each cluster and of each word, in the runs.
     n_sweeps : int, default=20
         Of each run.
-    outlier_threshold : float, default=0.0
+    outlier_threshold : float, default=0.25
         Documents of a higher outlier score are outliers, beside those alone in their cluster; it can be changed after
         a fit.
     n_jobs : int or None, default=-1
@@ -146,7 +146,7 @@ class ConsensusMixture(PartitionMixture):
         alpha: float = 0.1,
         beta: float = 0.1,
         n_sweeps: int = 20,
-        outlier_threshold: float = 0.0,
+        outlier_threshold: float = 0.25,
         n_jobs: int | None = -1,
         random_state: Any = 0,
         progress: bool | None = None,
