@@ -77,6 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--told-seeds", type=int, default=3, help="of the algorithms that are told the number; 0: none")
+    parser.add_argument("--told", nargs="*", default=TOLD, help="which of them")
     parser.add_argument("--sets", nargs="*", default=[*SHORT, *LONG])
     parser.add_argument("--keep", type=Path, help="append all figures to this file, as JSON lines")
     arguments = parser.parse_args()
@@ -95,7 +96,7 @@ def main() -> None:
         kept = {"no settings": found}
         if name in LONG and arguments.told_seeds:
             n_classes = np.unique(labels).size
-            for algorithm in TOLD:
+            for algorithm in arguments.told:
                 kept[algorithm] = measure(
                     lambda seed, algorithm=algorithm, n=n_classes: textmix.algorithm(
                         algorithm, n_clusters=n, random_state=seed
@@ -104,7 +105,7 @@ def main() -> None:
                     labels,
                     range(arguments.told_seeds),
                 )
-            told.append([name, *(f"{statistics.fmean(kept[a]['ami']):.3f}" for a in ("no settings", *TOLD))])
+            told.append([name, *(f"{statistics.fmean(kept[a]['ami']):.3f}" for a in ("no settings", *arguments.told))])
         print(*rows[-1], *(told[-1][1:] if name in LONG and told else []), sep="  ", flush=True)
         if arguments.keep is not None:
             with arguments.keep.open("a") as file:
@@ -115,7 +116,7 @@ def main() -> None:
         means = [f"{np.mean([float(row[i]) for row in told]):.3f}" for i in range(1, len(told[0]))]
         print_table(
             f"AMI beside algorithms told the number of classes ({arguments.told_seeds} seeds)",
-            ["collection", "no settings", *TOLD],
+            ["collection", "no settings", *arguments.told],
             [*told, ["mean", *means]],
         )
 
