@@ -142,6 +142,7 @@ def test_ctrl_c_waits_for_the_steps_that_have_begun_and_drops_the_others():
     def step(partition: None, shared: None, index: int) -> None:
         begun.append(index)
         if index < 2 and both_run.wait(10) == 0:
+            hold_on.wait(0.3)  # until all steps are handed out
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         hold_on.wait(0.3)
         ended.append(index)
