@@ -183,7 +183,7 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     if clusters and clusters[0].stability is not None and n_shown:
         say(
             console,
-            "agreed: overlap with the most similar cluster of a run, the mean; 100%: every run has it.",
+            "agreed: overlap with the most similar cluster of a run, on average",
             style="dim",
         )
     console.print()
