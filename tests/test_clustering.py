@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import textmix
-from textmix.clustering import TextClusterer, default_n_clusters
+from textmix.text_clusterer import TextClusterer, default_n_clusters
 
 TOPICS = {
     "refund": ["refund money back", "want refund money", "money refund account bank", "bank refund money"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textmix import datasets, metrics
     from textmix.algorithms import algorithm
-    from textmix.clustering import Clustering, TextClusterer, cluster, load
+    from textmix.clustering import Clustering, load
     from textmix.corpus import Corpus, Tokenizer
     from textmix.corpus.selection import FrequencySelector, LogIdfWeighting, VarianceSelector
     from textmix.estimators import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MultinomialMixture,
         VonMisesFisherMixture,
     )
+    from textmix.text_clusterer import TextClusterer, cluster
 
     __version__: str
 
@@ -51,8 +52,8 @@ __all__ = [
 # Imported when first used: numba and scikit-learn take seconds, `textmix --help` needs neither.
 _HOMES = {
     "Clustering": "textmix.clustering",
-    "TextClusterer": "textmix.clustering",
-    "cluster": "textmix.clustering",
+    "TextClusterer": "textmix.text_clusterer",
+    "cluster": "textmix.text_clusterer",
     "load": "textmix.clustering",
     "Corpus": "textmix.corpus",
     "Tokenizer": "textmix.corpus",

@@ -16,11 +16,12 @@ from rich.console import Console
 
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering, TextClusterer
+from textmix.clustering import Clustering
 from textmix.corpus.readers import ReadReport
 from textmix.kernels import jit
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
+from textmix.text_clusterer import TextClusterer
 
 
 @dataclass(frozen=True)

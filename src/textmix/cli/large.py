@@ -11,8 +11,8 @@ from typing import Any
 
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
-from textmix.clustering import TextClusterer
 from textmix.large import Plan, cluster_large
+from textmix.text_clusterer import TextClusterer
 
 
 def make_plan(
