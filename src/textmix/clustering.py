@@ -25,7 +25,7 @@ from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, describe_clusters, list_clusters, summarise
 from textmix.results.folder import read_manifest, write_run
 from textmix.results.large_run import COUNTS, N_OUTLIERS, ON_DISK, KeptExamples
-from textmix.results.mixture import STABILITIES, DocumentScores, FittedMixture
+from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture
 from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, Run, document_columns, read_texts
 from textmix.results.typical import Example, Examples
 
@@ -139,9 +139,26 @@ class Clustering:
         beta = self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
         corpus = self.corpus
         stabilities = getattr(self.estimator, STABILITIES, None)
+        names: dict[int, str] = {}
+        for name, label in self.known_clusters.items():
+            names[label] = f"{names[label]} / {name}" if label in names else name
         return describe_clusters(
-            corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts, stabilities
+            corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts, stabilities, names
         )
+
+    @property
+    def known_clusters(self) -> dict[str, int]:
+        """The label of each cluster that was known by y, seed words or frozen clusters; −1 if no text is in it."""
+        return dict(getattr(self.estimator, KNOWN, {}))
+
+    def texts_by_name(self) -> dict[str, list[str]]:
+        """The texts of each cluster of several, by its name."""
+        members = np.split(np.argsort(self.labels, kind="stable"), np.cumsum(np.bincount(self.labels + 1)))[1:]
+        return {
+            cluster.name: [self.texts[i] for i in members[cluster.index]]
+            for cluster in self.clusters
+            if cluster.size > 1
+        }
 
     @cached_property
     def _scores(self) -> DocumentScores:

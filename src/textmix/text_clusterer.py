@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +32,8 @@ _OF_ONE_RUN = (
     "engine",
     "client",
 )  # "auto" is one run where these are given
-_MODEL_SETTINGS = ("n_clusters", "granularity", "n_sweeps", "outlier_threshold", "n_jobs", *_OF_ONE_RUN)
+_MODEL_SETTINGS = ("n_clusters", "granularity", "n_sweeps", "duplicates", "outlier_threshold", "n_jobs", *_OF_ONE_RUN)
+SEED_COUNT = 5  # how often a seed word stands in the document that is made of them
 _TOKENIZER_SETTINGS = tuple(name for name in Tokenizer.__dataclass_fields__ if name != "tokenizer")
 
 
@@ -60,6 +62,13 @@ class TextClusterer(ClusterMixin, BaseEstimator):
         None: 500, or the number of texts if that is smaller.
     granularity : "coarse", "medium", "fine" or float, default=None
         "consensus": coarser or finer clusters; as a number 1 is medium, more is finer.
+    seed_words : {name: words}, default=None
+        "consensus": clusters to look for, each by some words that texts of it are likely to have.
+    frozen : Clustering or {name: texts}, default=None
+        "consensus": clusters that are known already, by their texts; these say what the clusters are and stay in them,
+        the texts to be clustered join them or form others. Of a Clustering those that several texts are in.
+    duplicates : {"all", "once"}, default=None
+        "consensus": whether texts with the same words count each or once in finding clusters; None: "all".
     outlier_threshold : float, default=None
         "consensus": texts of a higher outlier score fit nowhere; None: 0.25.
     alpha, beta, n_sweeps, outlier_size, init, engine, client, n_jobs : default=None
@@ -94,6 +103,9 @@ max_document_frequency
         beta: float | str | None = None,
         n_sweeps: int | None = None,
         outlier_size: int | None = None,
+        seed_words: Mapping[str, Iterable[str]] | None = None,
+        frozen: Clustering | Mapping[str, Iterable[str]] | None = None,
+        duplicates: str | None = None,
         outlier_threshold: float | None = None,
         inference: str | None = None,
         init: str | None = None,
@@ -119,6 +131,9 @@ max_document_frequency
         self.beta = beta
         self.n_sweeps = n_sweeps
         self.outlier_size = outlier_size
+        self.seed_words = seed_words
+        self.frozen = frozen
+        self.duplicates = duplicates
         self.outlier_threshold = outlier_threshold
         self.inference = inference
         self.init = init
@@ -149,11 +164,17 @@ max_document_frequency
         self,
         X: Iterable[str | None],
         y: Any = None,
+        sample_weight: Any = None,
         *,
         ids: Iterable[Any] | None = None,
         labels: Iterable[Any] | None = None,
     ) -> Self:
-        """Cluster texts. y is ignored; `ids` and `labels` are kept beside the texts in tables, not used."""
+        """Cluster texts. `ids` and `labels` are kept beside the texts in tables, not used.
+
+        y: the cluster of each text where it is known, by number or name; −1, None or "" elsewhere. Texts of one are
+        kept together, those of two apart; others join them or form clusters of their own. sample_weight: how often each
+        text counts in finding clusters. Both are for the consensus.
+        """
         self.check_settings()
         texts = _as_list(X)
         started = time.perf_counter()
@@ -162,7 +183,13 @@ max_document_frequency
         check_words(len(texts), n_documents)
         counted = time.perf_counter()
         model = self.make_model(n_documents)
-        self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
+        if isinstance(model, ConsensusMixture):
+            self.model_ = model.fit(corpus, y, sample_weight, examples=self._examples(corpus))
+        else:
+            for name, given in (("y", y), ("sample_weight", sample_weight)):
+                if given is not None:
+                    raise ValueError(f"{name} is for the model 'consensus', not for {type(model).__name__}")
+            self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
         texts = [text if isinstance(text, str) else "" for text in texts]
@@ -170,6 +197,23 @@ max_document_frequency
         self.labels_ = self.clustering_.labels
         self.n_clusters_ = self.clustering_.n_clusters
         return self
+
+    def _examples(self, corpus: Corpus) -> dict[str, Any]:
+        """Documents of known clusters, in the columns of a corpus: texts, or one that is made of seed words."""
+        examples: dict[str, Any] = {}
+        for name, texts in _texts_by_name(self.frozen).items():
+            examples[name] = corpus.count(texts)
+        for name, words in (self.seed_words or {}).items():
+            if isinstance(words, str):
+                raise ValueError(f"seed_words of {name!r} is a single str; give a list of words")
+            words = list(words)
+            counts = corpus.count([" ".join(words)] * SEED_COUNT)
+            if counts.nnz == 0:
+                shown = ", ".join(words) or "none given"
+                raise ValueError(f"no text has a seed word of {name!r} ({shown}), or they are stop words")
+            together = csr_array(counts.sum(axis=0)[np.newaxis])
+            examples[name] = csr_array(vstack((examples[name], together))) if name in examples else together
+        return examples
 
     def predict(self, X: Iterable[str | None]) -> NDArray[np.int32]:
         """The most probable cluster of each new text; −1 if no word of it is known."""
@@ -185,6 +229,9 @@ max_document_frequency
         """Raise ValueError if a setting is wrong, before any text is read."""
         self.make_tokenizer()
         model = self.make_model(1, on_disk=on_disk)
+        for name in ("seed_words", "frozen"):
+            if getattr(self, name) is not None and not isinstance(model, ConsensusMixture):
+                raise ValueError(f"{name} is for the model 'consensus', not for {type(model).__name__}")
         if isinstance(model, PartitionMixture):
             model._validate_params()
             count_threads(model.n_jobs)
@@ -238,16 +285,19 @@ def cluster(
     texts: Iterable[str | None],
     random_state: Any = 0,
     *,
+    y: Any = None,
+    sample_weight: Any = None,
     ids: Iterable[Any] | None = None,
     labels: Iterable[Any] | None = None,
     **settings: Any,
 ) -> Clustering:
     """Cluster texts. Settings are those of `TextClusterer`; none is needed.
 
-    `ids` and `labels`, one for each text, are kept beside the texts in tables; they influence nothing.
+    `y` and `sample_weight`, one for each text, are as in `TextClusterer.fit`. `ids` and `labels` are kept beside the
+    texts in tables; they influence nothing.
     """
-    clusterer = TextClusterer(random_state=random_state, **settings).fit(texts, ids=ids, labels=labels)
-    return clusterer.clustering_
+    clusterer = TextClusterer(random_state=random_state, **settings)
+    return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels).clustering_
 
 
 def check_words(n_texts: int, n_with_words: int) -> None:
@@ -255,6 +305,17 @@ def check_words(n_texts: int, n_with_words: int) -> None:
     if n_with_words == 0:
         which = f"none of the {n_texts:,} texts has" if n_texts > 1 else "the text does not have"
         raise ValueError(f"{which} any words to cluster by, once stop words are left out")
+
+
+def _texts_by_name(frozen: Clustering | Mapping[str, Iterable[str]] | None) -> dict[str, list[str]]:
+    """The texts of each cluster that is known already."""
+    if frozen is None:
+        return {}
+    if isinstance(frozen, Clustering):
+        return frozen.texts_by_name()
+    if not isinstance(frozen, Mapping):
+        raise ValueError(f"frozen must be a Clustering or {{name: texts}}, not {type(frozen).__name__}")
+    return {str(name): _as_list(texts) for name, texts in frozen.items()}
 
 
 def _as_list(texts: Any) -> list[Any]:

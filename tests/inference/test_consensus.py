@@ -21,6 +21,7 @@ from textmix.inference.consensus import (
     share_words,
     split_off,
 )
+from textmix.inference.guidance import all_free
 from textmix.inference.progress import Progress
 from textmix.kernels.counts import draw_words
 
@@ -94,13 +95,14 @@ def test_words_of_one_document_are_left_out():
 def test_runs_do_not_depend_on_threads_and_find_the_topics():
     counts, labels = topics()
     alone, together = (
-        sample_runs(share_words(counts), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET) for n_jobs in (1, 4)
+        sample_runs(all_free(share_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
+        for n_jobs in (1, 4)
     )
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
     runs = np.stack([run.labels for run in alone])
     assert not (runs[0] == runs[1]).all()
-    agreed = agree(runs, 0.5, seed=3, n_jobs=1, progress=QUIET)
+    agreed = agree(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
     assert adjusted_rand_score(labels, agreed.labels) > 0.9
 
 
@@ -126,17 +128,19 @@ def test_stabilities_are_those_of_the_slow_twin():
 def test_documents_without_words_in_common_are_alone_and_identical_ones_together():
     dense = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 0, 2], [1, 1, 0]])
     agreed = np.array([0, 1, -1, -1, 0], dtype=np.int32)
-    np.testing.assert_array_equal(complete(scipy.sparse.csr_array(dense), agreed, 1.0), [0, 0, -1, 1, 0])
+    shares_words = np.array([True, True, False, False, True])
+    labels = complete(all_free(scipy.sparse.csr_array(dense)), agreed, shares_words, 1.0)
+    np.testing.assert_array_equal(labels, [0, 0, -1, 1, 0])
 
 
 def test_documents_that_fit_least_are_split_off():
     dense = np.array([[2, 1, 0, 0], [1, 2, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
     labels = np.array([0, 0, 0, 0, 0, -1], dtype=np.int32)
-    counts = scipy.sparse.csr_array(dense)
-    np.testing.assert_array_equal(split_off(counts, labels, 2, 1.0), [0, 0, 0, 1, 0, -1])
-    apart = split_off(counts, labels, 4, 1.0)
+    counts, unknown = scipy.sparse.csr_array(dense), np.full(6, -1, np.int32)
+    np.testing.assert_array_equal(split_off(counts, labels, 2, 1.0, unknown), [0, 0, 0, 1, 0, -1])
+    apart = split_off(counts, labels, 4, 1.0, unknown)
     assert apart[2] == apart[4]
     assert apart.max() == 3
-    check_number(counts, 4, 1.0)
+    check_number(counts, 4, 1.0, unknown, 0)
     with pytest.raises(ValueError, match="only 4 of the texts are different"):
-        check_number(counts, 5, 1.0)
+        check_number(counts, 5, 1.0, unknown, 0)

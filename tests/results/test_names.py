@@ -41,7 +41,7 @@ def test_plurals_of_words_that_stand_already_are_left_out():
 
 def test_names_differ():
     terms = [["a", "b", "c", "d"], ["a", "b", "c", "e"], ["a", "b", "c"], ["a", "b", "c"], [], []]
-    assert make_names(terms) == ["a, b, c, d", "a, b, c, e", "a, b, c", "a, b, c (2)", "", "(2)"]
+    assert make_names(terms, {}) == ["a, b, c, d", "a, b, c, e", "a, b, c", "a, b, c (2)", "", "(2)"]
 
 
 def test_clusters_have_names():

@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
+from textmix.cli.guidance import Guidance, read_text
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering
 from textmix.corpus.readers import ReadReport
@@ -36,18 +37,14 @@ class Output:
 
 def read_stop_words(path: Path) -> tuple[str, ...]:
     """The words of a file, whatever blanks or lines stand between them."""
-    try:
-        return tuple(path.read_text(encoding="utf-8-sig").split())
-    except OSError as error:
-        raise ValueError(f'cannot read "{path}": {(error.strerror or str(error)).lower()}') from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f'"{path}" is not UTF-8 text') from error
+    return tuple(read_text(path).split())
 
 
 def cluster_files(
     files: Sequence[str],
     columns: Mapping[str, str | None],
     settings: Mapping[str, Any],
+    guidance: Guidance,
     output: Output,
     started: float,
 ) -> None:
@@ -61,10 +58,10 @@ def cluster_files(
     progress = False if output.quiet else None
     clusterer = TextClusterer(**settings, progress=progress)
     clusterer.check_settings()
-    documents = read_documents(files, columns, progress=progress)
+    documents = read_documents(files, columns, more=guidance.columns, progress=progress)
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
     with saying_warnings(quiet=output.quiet):
-        clusterer.fit(documents.texts, ids=documents.ids, labels=documents.labels)
+        clusterer.fit(documents.texts, **guidance.of(documents), ids=documents.ids, labels=documents.labels)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
     scores = _compare(clustering, documents)
@@ -172,6 +169,7 @@ _FOUND_BY = {
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
     fitting = set(np.unique(clustering.labels[~clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index in fitting]
+    empty = [name for name, label in clustering.known_clusters.items() if label < 0]
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     n_runs = getattr(clustering.estimator, "n_runs_", None)
     if n_runs is not None:
@@ -181,6 +179,8 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:
         say(console, f"… and {plural(len(clusters) - n_shown, 'more cluster')}")
+    if empty:
+        say(console, f"No text is in {plural(len(empty), 'known cluster')}: {', '.join(empty)}", style="yellow")
     if clusters and clusters[0].stability is not None and n_shown:
         say(
             console,

@@ -74,7 +74,7 @@ def show_clusters(console: Console, clusters: Sequence[Cluster]) -> None:
             str(cluster.index),
             f"{cluster.size:,}",
             *([_percent(cluster.stability)] if has_stability else []),
-            Text(one_line(", ".join(cluster.terms))),
+            Text(one_line(cluster.list_terms())),
             Text(one_line(next(iter(cluster.examples), ""))),
         )
     console.print(table)

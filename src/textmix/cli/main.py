@@ -84,6 +84,11 @@ def cluster(
     seed: options.Seed = 0,
     outlier_size: options.OutlierSize = None,
     outlier_threshold: options.OutlierThreshold = None,
+    known: options.KnownColumn = None,
+    seed_words: options.SeedWords = None,
+    frozen: options.Frozen = None,
+    weight: options.WeightColumn = None,
+    duplicates: options.Duplicates = None,
     memory: options.Memory = None,
     engine: options.Engine = None,
     scheduler: options.Scheduler = None,
@@ -106,7 +111,7 @@ def cluster(
     started = time.perf_counter()
     n_bytes = None if memory is None else options.parse_size(memory)
     from textmix.cli import cluster as command
-    from textmix.cli import large
+    from textmix.cli import guidance, large
 
     engine_name = options.choose_engine(engine, scheduler)
     settings = {
@@ -118,6 +123,8 @@ def cluster(
         "n_sweeps": sweeps,
         "outlier_size": outlier_size,
         "outlier_threshold": outlier_threshold,
+        **guidance.guiding_settings(seed_words, frozen),
+        "duplicates": None if duplicates is None else duplicates.value,
         "inference": None if inference is None else inference.value,
         "init": None if init is None else init.value,
         "engine": engine_name,
@@ -132,9 +139,12 @@ def cluster(
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
     output = command.Output(out, force, top, quiet)
+    guides = guidance.Guidance(known, weight)
     plan = large.make_plan(out, n_bytes, engine_name, scheduler, work, resume=resume, force=force)
     if plan is None:
-        command.cluster_files(files, columns, settings, output, started)
+        command.cluster_files(files, columns, settings, guides, output, started)
+    elif guides.columns:
+        raise ValueError("--known and --weight are for runs in memory; leave out --memory and --engine dask")
     else:
         large.cluster_large_files(files, columns, settings, output, plan, started)
 

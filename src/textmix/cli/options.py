@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-TEXTS, MODEL, PLACE, OUTPUT = "Which texts", "How to cluster", "Large collections", "Output"
+TEXTS, MODEL, GUIDANCE = "Which texts", "How to cluster", "What is known beforehand"
+PLACE, OUTPUT = "Large collections", "Output"
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
@@ -37,6 +38,13 @@ class InitName(StrEnum):
 
     RANDOM = "random"
     ONLINE = "online"
+
+
+class DuplicatesName(StrEnum):
+    """How texts with the same words count."""
+
+    ALL = "all"
+    ONCE = "once"
 
 
 class EngineName(StrEnum):
@@ -203,6 +211,51 @@ OutlierThreshold = Annotated[
         metavar="NUMBER",
         help="Of a consensus: texts of a higher outlier score fit nowhere [0.25].",
         rich_help_panel=MODEL,
+    ),
+]
+KnownColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--known",
+        metavar="COLUMN",
+        help="Column with clusters that are known for some texts: these stay together; empty for all others.",
+        rich_help_panel=GUIDANCE,
+    ),
+]
+SeedWords = Annotated[
+    Path | None,
+    typer.Option(
+        "--seed-words",
+        metavar="FILE",
+        help="Clusters to look for, a line each: the name, a colon, words.",
+        rich_help_panel=GUIDANCE,
+    ),
+]
+Frozen = Annotated[
+    Path | None,
+    typer.Option(
+        "--frozen",
+        metavar="RUN",
+        help="Clusters of an earlier run: new texts join them or form others.",
+        rich_help_panel=GUIDANCE,
+    ),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column with how often each text counts in finding clusters.",
+        rich_help_panel=GUIDANCE,
+    ),
+]
+Duplicates = Annotated[
+    DuplicatesName | None,
+    typer.Option(
+        "--duplicates",
+        metavar="HOW",
+        help=r"all, or once: texts with the same words count as one in finding clusters \[all].",
+        rich_help_panel=GUIDANCE,
     ),
 ]
 Language = Annotated[

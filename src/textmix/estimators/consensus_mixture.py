@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.estimators.guidance import arrange, count_once, read_guidance
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
@@ -23,17 +25,21 @@ from textmix.inference.consensus import (
     check_number,
     cluster_stabilities,
     complete,
+    known_clusters,
+    labels_as_words,
     mean_trace,
     sample_runs,
     share_words,
     to_number,
 )
+from textmix.inference.guidance import Documents, sample_rows
+from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
-from textmix.inference.ordering import order_by_size
+from textmix.inference.ordering import are_among, order_by_size, renumber
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.partition import SamplerSettings, fit_partition
+from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
 from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator, seed_from
@@ -45,17 +51,21 @@ GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 LABEL_BETA = 0.5  # of granularity 1
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
+ALL, ONCE = "all", "once"
 MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
 HELD = SamplerSettings(0, 0.0, "auto", polish=False)
 SPREAD = START - 1  # in place of a sweep's number
 SPREADING = ParallelSettings(1, 1e-3, True, MEANS, True)
 
 
-class Agreed(NamedTuple):
-    """Labels of the documents that the runs saw, and whether they are a fixed point of the second step."""
+class Found(NamedTuple):
+    """What runs agree on."""
 
-    labels: NDArray[np.int32]
-    converged: bool
+    labels: NDArray[np.int32]  # of all documents that took part
+    rows: NDArray[np.int64]  # those of them that the runs saw
+    runs: list[FittedPartition]
+    run_labels: NDArray[np.int32]  # (run, document)
+    converged: bool  # labels are a fixed point of the second step
 
 
 class ConsensusMixture(PartitionMixture):
@@ -84,6 +94,8 @@ class ConsensusMixture(PartitionMixture):
         Pseudo-counts of each cluster and of each word, in the runs.
     n_sweeps : int, default=20
         Of each run.
+    duplicates : {"all", "once"}, default="all"
+        "once": identical documents count as one in finding clusters.
     outlier_threshold : float, default=0.25
         Documents of a higher outlier score are outliers, beside those alone in their cluster; it can be changed after
         a fit.
@@ -104,6 +116,8 @@ class ConsensusMixture(PartitionMixture):
         How well the runs find each cluster: its overlap (Jaccard) with the most similar cluster of a run, the mean over
         runs; 1: each run has just this one. And the mean of that over documents. Merged clusters have less, since runs
         have their parts.
+    known_clusters_ : dict
+        The label of each cluster that was known by y or examples, by name; −1 if none of the documents is in it.
     merges_ : Merges
         The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information. (Of
         more than 2,000 clusters the smallest are taken together first.)
@@ -126,6 +140,7 @@ class ConsensusMixture(PartitionMixture):
         "alpha": [Interval(Real, 0, 1e100, closed="neither")],
         "beta": [Interval(Real, 0, 1e100, closed="neither")],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "duplicates": [StrOptions({ALL, ONCE})],
         "outlier_threshold": [Interval(Real, None, None, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
@@ -146,6 +161,7 @@ class ConsensusMixture(PartitionMixture):
         alpha: float = 0.1,
         beta: float = 0.1,
         n_sweeps: int = 20,
+        duplicates: str = ALL,
         outlier_threshold: float = 0.25,
         n_jobs: int | None = -1,
         random_state: Any = 0,
@@ -159,16 +175,67 @@ class ConsensusMixture(PartitionMixture):
         self.alpha = alpha
         self.beta = beta
         self.n_sweeps = n_sweeps
+        self.duplicates = duplicates
         self.outlier_threshold = outlier_threshold
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, examples: Mapping[Any, Any] | None = None
+    ) -> Self:
+        """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus.
+
+        y: the known cluster of each document, by number or name; −1, None or "" where it is not known, as for most.
+        Documents of one known cluster are together, those of two are apart; others join them or form clusters of their
+        own.
+
+        sample_weight: how often each document counts in finding clusters, as if there were so many of it; those of
+        weight 0 are put into the clusters that the others form. (Weights that add up to fewer than there are documents,
+        or to more than 50,000 and than there are, count in proportion.) Sizes and words count every document once.
+
+        examples: other documents of known clusters, {name: counts}, with the columns of X.
+        """
         self._validate_params()
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        guidance = read_guidance(self, counts, y, sample_weight, examples)
+        whole = whole and bool((guidance.examples.data == np.floor(guidance.examples.data)).all())
+        unit = 1.0 / fixed_point_scale(float(counts.sum()) + float(guidance.examples.sum()), whole)
+        if self.n_clusters is not None:
+            check_number(counts, int(self.n_clusters), unit, guidance.known, guidance.n_known)
+        has_words = np.diff(counts.indptr) > 0
+        takes_part = has_words.copy()
+        if guidance.weights is not None:
+            takes_part &= (guidance.weights > 0) | (guidance.known >= 0)
+        if self.duplicates == ONCE:
+            takes_part[takes_part] = count_once(counts[takes_part], guidance.known[takes_part], unit)
+        documents, rows = arrange(counts, takes_part, guidance, MAX_SAMPLED)
+        found = self._cluster(documents, whole, unit)
+        own = rows < counts.shape[0]
+        labels = np.full(counts.shape[0], -1, np.int32)
+        labels[rows[own]] = found.labels[own]
+        clusters = known_clusters(found.labels, documents)
+        is_known = has_words & (guidance.known >= 0)
+        labels[is_known] = clusters[guidance.known[is_known]]
+        labels, clusters = renumber(labels, order_by_size(labels), clusters)
+        self.inference_, self.n_runs_ = "consensus", len(found.runs)
+        sampled = found.rows[own[found.rows]]  # places in rows
+        self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[sampled]
+        trace = mean_trace(found.runs)
+        if (has_words & (labels < 0)).any():  # those that took no part
+            self._hold(counts, whole, labels, trace, found.converged)
+            labels, clusters = renumber(labels, self._with_others(counts, labels, unit), clusters)
+        if self.n_clusters is not None:
+            apart = are_among(clusters, int(labels.max(initial=-1)) + 1)
+            number, n_words = int(self.n_clusters), int(self.n_words)
+            numbered = to_number(counts, labels, number, n_words, unit, guidance.known, apart)
+            labels, clusters = renumber(labels, numbered, clusters)
+        self.known_clusters_ = dict(zip(guidance.names, clusters.tolist(), strict=True))
+        return self._hold(counts, whole, labels, trace, found.converged)
+
+    def _cluster(self, documents: Documents, whole: bool, unit: float) -> Found:
+        """What the runs agree on, for all documents that take part."""
         seed, progress = seed_from(self.random_state), Progress(self.progress)
         settings = ConsensusSettings(
             int(self.n_runs),
@@ -178,28 +245,38 @@ class ConsensusMixture(PartitionMixture):
             float(self.beta),
             int(self.n_sweeps),
         )
-        unit = 1.0 / fixed_point_scale(float(counts.sum()), whole)
-        if self.n_clusters is not None:
-            check_number(counts, int(self.n_clusters), unit)
-        with_words = rows = np.flatnonzero(np.diff(counts.indptr))
-        if rows.size > MAX_SAMPLED:
-            rows = np.sort(generator(seed, START).choice(rows, MAX_SAMPLED, replace=False))
-        shown = counts[rows]
-        runs = sample_runs(share_words(shown), whole, settings, seed, self.n_jobs, progress)
+        n_documents = documents.counts.shape[0]
+        rows = sample_rows(documents, MAX_SAMPLED, generator(seed, START))
+        shown = documents if rows.size == n_documents else documents.take(rows)
+        shared = shown._replace(counts=share_words(shown.counts))
+        runs = sample_runs(shared, whole, settings, seed, self.n_jobs, progress)
         run_labels = np.stack([run.labels for run in runs])
-        found = self._find_labels(shown, run_labels, unit, seed, progress)
-        labels = np.full(counts.shape[0], -1, np.int32)
-        labels[rows] = found.labels
-        if rows.size < with_words.size:
-            labels[rows[run_labels[0] < 0]] = -1  # what is alone in the sample need not be so among all
-            labels = self._spread(counts, whole, order_by_size(labels), settings, seed, progress)
-            labels = complete(counts, labels, unit)
-        if self.n_clusters is not None:
-            labels = to_number(counts, labels, int(self.n_clusters), settings.n_words, unit)
-        self.inference_ = "consensus"
-        self._runs, self._rows = run_labels, rows
-        self.n_runs_ = len(runs)
-        return self._hold(counts, whole, labels, mean_trace(runs), found.converged)
+        shares_words = np.diff(shared.counts.indptr) > 0
+        labelled = shown._replace(counts=labels_as_words(run_labels))
+        granularity = GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else self.granularity
+        for times in FINER:
+            agreed = agree(labelled, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
+            labels = complete(shown, agreed.labels, shares_words, unit)
+            if self.n_clusters is None or labels.max(initial=-1) + 1 >= self.n_clusters:
+                break
+        if rows.size < n_documents:
+            of_all = np.full(n_documents, -1, np.int32)
+            of_all[rows] = np.where(shares_words, labels, -1)  # what is alone in the sample need not be so among all
+            labels = self._spread(documents, whole, order_by_size(of_all), settings, seed, progress)
+            labels = complete(documents, labels, np.zeros(n_documents, bool), unit)
+        return Found(labels, rows, runs, run_labels, agreed.converged)
+
+    def _with_others(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
+        """Labels also of documents that took no part: that of those identical to them, else the most probable one."""
+        labels = labels.copy()
+        others = np.flatnonzero((labels < 0) & (np.diff(counts.indptr) > 0))
+        labels[others] = self.predict(counts[others])
+        # Identical documents that took part have more to say than those that did not.
+        order = np.argsort(~np.isin(np.arange(labels.size), others), kind="stable")
+        ordered = labels[order]
+        put_twins_together(counts[order], unit, ordered, count_twins(counts[order], unit), labels.size - others.size)
+        labels[order] = ordered
+        return order_by_size(labels)
 
     def _hold(
         self,
@@ -221,35 +298,30 @@ class ConsensusMixture(PartitionMixture):
             self.__dict__.pop(made_on_request, None)
         return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
 
-    def _find_labels(
-        self, counts: scipy.sparse.csr_array, runs: NDArray[np.int32], unit: float, seed: int, progress: Progress
-    ) -> Agreed:
-        """What the runs agree on, in as many clusters as are asked for if that can be had so."""
-        granularity = GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else self.granularity
-        for times in FINER:
-            agreed = agree(runs, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
-            labels = complete(counts, agreed.labels, unit)
-            if self.n_clusters is None or labels.max(initial=-1) + 1 >= self.n_clusters:
-                break
-        return Agreed(labels, agreed.converged)
-
     def _spread(
         self,
-        counts: scipy.sparse.csr_array,
+        documents: Documents,
         whole: bool,
         labels: NDArray[np.int32],
         settings: ConsensusSettings,
         seed: int,
         progress: Progress,
     ) -> NDArray[np.int32]:
-        """Labels of all documents by the parallel sampler, in as many clusters as a sample has or fewer."""
-        source = deal_out_counts(counts, settings.beta, whole)
+        """Labels of all documents by the parallel sampler, in as many clusters as a sample has or fewer.
+
+        It knows of no known clusters: their documents are put back into them afterwards.
+        """
+        source = deal_out_counts(documents.counts, settings.beta, whole)
         prior = finite_dirichlet(int(labels.max(initial=0)) + 1, settings.alpha)
         own_seed = int(generator(seed, SPREAD).integers(2**63))
         with make_engine("threads", self.n_jobs, None) as engine:
-            return fit_parallel(
-                source, labels, settings.beta, prior, SPREADING, own_seed, engine, progress
-            ).partition.labels
+            fitted = fit_parallel(source, labels, settings.beta, prior, SPREADING, own_seed, engine, progress)
+        spread = fitted.partition.labels
+        if documents.n_known:
+            former = np.append(fitted.slots, -1)[spread].astype(np.int32)
+            former[documents.n_free :] = known_clusters(labels, documents)[documents.known]
+            spread = order_by_size(former)
+        return spread
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha
@@ -302,7 +374,8 @@ class ConsensusMixture(PartitionMixture):
         """How the clusters are merged one by one; made on request."""
         check_is_fitted(self)
         if "_merges" not in self.__dict__:
-            self._merges = merge_documents(self._training_counts(), self.labels_, int(self.n_words))
+            apart = are_among(self._known_labels(), self.n_clusters_)
+            self._merges = merge_documents(self._training_counts(), self.labels_, int(self.n_words), apart)
         return self._merges
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
@@ -317,4 +390,9 @@ class ConsensusMixture(PartitionMixture):
         other = copy(self)
         other.n_clusters = n_clusters
         counts = self._training_counts()
-        return other._hold(counts, self._unit == 1.0, self.cut(n_clusters), self.trace_, self.converged_)
+        labels, known = renumber(self.labels_, self.cut(n_clusters), self._known_labels())
+        other.known_clusters_ = dict(zip(self.known_clusters_, known.tolist(), strict=True))
+        return other._hold(counts, self._unit == 1.0, labels, self.trace_, self.converged_)
+
+    def _known_labels(self) -> NDArray[np.int32]:
+        return np.array([*self.known_clusters_.values()], dtype=np.int32)

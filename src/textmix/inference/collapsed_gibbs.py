@@ -44,6 +44,7 @@ class GibbsState:
         model: Model,
         prior: Prior,
         sampler: str = "auto",
+        n_fixed: int = 0,
     ) -> None:
         self.prepared = prepared
         self.model = model
@@ -51,6 +52,7 @@ class GibbsState:
         self.sampler = sampler
         self.n_documents = int(np.count_nonzero(prepared.documents.lengths))
         self.labels = labels  # −1 for documents without words; numbers may have gaps
+        self.n_fixed = n_fixed  # documents, the last ones, that no sweep moves
         self._pairs = build_pair_room(prepared.documents)
         self.lay_out()
 
@@ -70,7 +72,7 @@ class GibbsState:
         return float(likelihood + log_prior(self.clusters, self.prior, self.prior.mass) + self.prepared.log_lone_words)
 
     def sample(self, rng: np.random.Generator, tick: Tick) -> int:
-        """Draw a cluster for every document once; return how many changed theirs."""
+        """Draw a cluster for every document once, but for the fixed ones; return how many changed theirs."""
         return self._pass_over(lambda n: rng.random(n), _NO_TWINS, tick)
 
     def place_all(self, rng: np.random.Generator, tick: Tick) -> None:
@@ -109,7 +111,7 @@ class GibbsState:
     def _pass_over(
         self, uniforms_for: Callable[[int], NDArray[np.float64]], twins: NDArray[np.int32], tick: Tick
     ) -> int:
-        n_documents = self.labels.size
+        n_documents = self.labels.size - self.n_fixed
         n_moved = 0
         for first in range(0, n_documents, BLOCK):
             last = min(first + BLOCK, n_documents)

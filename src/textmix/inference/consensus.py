@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 
 import numpy as np
@@ -20,19 +20,21 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
+from textmix.inference.guidance import Documents, draw_copies, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
 from textmix.inference.progress import Progress, Task
-from textmix.inference.seeds import generator
+from textmix.inference.seeds import START, generator
 from textmix.kernels.counts import document_frequencies, draw_words
+from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
-_WORDS, _RUN, _AGREE = range(3)  # what random numbers are for
+_WORDS, _RUN, _AGREE, _COPIES = range(4)  # what random numbers are for
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def see_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Gener
 
 
 def sample_runs(
-    counts: scipy.sparse.csr_array,
+    documents: Documents,
     whole: bool,
     settings: ConsensusSettings,
     seed: int,
@@ -87,21 +89,27 @@ def sample_runs(
 ) -> list[FittedPartition]:
     """Runs side by side on threads; each is the same whichever thread it has.
 
-    Of counts that are not whole numbers no words can be drawn: runs see all of them.
+    Of counts that are not whole numbers no words can be drawn: runs see all of them. A document that a run does not
+    see, since its weight is below 1, has the label −1 there.
 
     Ctrl-C leaves out the runs that are not finished, unless there is none.
     """
-    n_documents = int(np.count_nonzero(np.diff(counts.indptr)))
-    n_clusters = max(1, min(settings.n_start_clusters, n_documents))
+    n_clusters = n_start_clusters(documents, settings.n_start_clusters)
     prior = finite_dirichlet(n_clusters, settings.alpha)
     sampling = SamplerSettings(settings.n_sweeps, 0.0, "auto", polish=True)
 
     def run(number: int) -> FittedPartition:
-        words = see_words(counts, settings.n_words, generator(seed, _WORDS, number)) if whole else counts
+        rows, seen = None, documents
+        if documents.weights is not None:
+            rows = draw_copies(documents.weights, generator(seed, _COPIES, number))
+            seen = documents.take(rows)
+        if whole:
+            seen = seen._replace(counts=see_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
         own = int(generator(seed, _RUN, number).integers(2**63))
-        return fit_partition(words, whole, n_clusters, settings.beta, prior, sampling, own, shared)
+        fitted = fit_documents(seen, whole, settings.beta, prior, sampling, own, shared)
+        return fitted if rows is None else of_rows(fitted, rows, documents.counts.shape[0])
 
-    with progress.task("sampling", total=settings.n_runs * settings.n_sweeps * counts.shape[0]) as task:
+    with progress.task("sampling", total=settings.n_runs * settings.n_sweeps * documents.counts.shape[0]) as task:
         shared = _SharedProgress(task)
         finished = side_by_side(run, settings.n_runs, n_jobs, shared.stop, keep_finished=True)
     if len(finished) < settings.n_runs:
@@ -111,54 +119,114 @@ def sample_runs(
     return finished
 
 
+def n_start_clusters(documents: Documents, most: int) -> int:
+    """Clusters to start from: no more than documents with words, no fewer than are known."""
+    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr)))
+    return max(1, min(most, n_with_words), documents.n_known)
+
+
+def fit_documents(
+    documents: Documents,
+    whole: bool,
+    beta: float,
+    prior: Prior,
+    sampling: SamplerSettings,
+    seed: int,
+    progress: Progress,
+) -> FittedPartition:
+    """One run from random clusters, or known ones."""
+    start = start_labels(documents, prior.max_clusters, generator(seed, START))
+    return fit_partition(documents.counts, whole, start, beta, prior, sampling, seed, progress, documents.known.size)
+
+
+def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
+    """The same of all documents, where those that were fitted are some of them, some of these several times."""
+    labels = np.full(n_documents, -1, np.int32)
+    labels[rows] = fitted.labels
+    return replace(fitted, labels=labels)
+
+
 def mean_trace(runs: Sequence[FittedPartition]) -> dict[str, NDArray[np.float64]]:
     """The means over the runs, sweep by sweep."""
     return {name: np.mean([run.trace[name] for run in runs], axis=0) for name in runs[0].trace}
 
 
-def agree(runs: NDArray[np.int32], beta: float, seed: int, n_jobs: int | None, progress: Progress) -> FittedPartition:
+def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progress: Progress) -> FittedPartition:
     """The same model once more, the documents' words being their labels: the most probable of some starts."""
-    words = labels_as_words(runs)
-    n_clusters = max(1, min(MAX_AGREED, int(np.count_nonzero(np.diff(words.indptr)))))
-    prior = finite_dirichlet(n_clusters, 0.1)
+    rows, n_documents = None, labelled.counts.shape[0]
+    if labelled.weights is not None:
+        n_copies = np.maximum(np.rint(labelled.weights), 1).astype(np.int64)
+        rows = np.repeat(np.arange(n_documents), n_copies * (np.diff(labelled.counts.indptr) > 0))
+        labelled = labelled.take(rows)
+    prior = finite_dirichlet(n_start_clusters(labelled, MAX_AGREED), 0.1)
     sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
 
     def start(number: int) -> FittedPartition:
         own = int(generator(seed, _AGREE, number).integers(2**63))
-        return fit_partition(words, True, n_clusters, beta, prior, sampling, own, shared)
+        return fit_documents(labelled, True, beta, prior, sampling, own, shared)
 
-    with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * words.shape[0]) as task:
+    with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * labelled.counts.shape[0]) as task:
         shared = _SharedProgress(task)
         starts = side_by_side(start, N_STARTS, n_jobs, shared.stop, keep_finished=False)
-    return max(starts, key=lambda fitted: fitted.log_joint)
+    best = max(starts, key=lambda fitted: fitted.log_joint)
+    return best if rows is None else of_rows(best, rows, n_documents)
 
 
-def complete(counts: scipy.sparse.csr_array, agreed: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
-    """Labels by falling size of all documents that have words; counts are taken in this unit.
+def complete(
+    documents: Documents, agreed: NDArray[np.int32], shares_words: NDArray[np.bool_], unit: float
+) -> NDArray[np.int32]:
+    """Labels by falling size of documents that have words; counts are taken in this unit.
 
-    Those that share no word with others are alone in their clusters; identical documents are together.
+    Documents of a known cluster are in it. Those of no known one that share no word with others are alone in their
+    clusters; identical documents are together.
     """
-    labels = agreed.copy()
-    alone = np.flatnonzero((labels < 0) & (np.diff(counts.indptr) > 0))
-    labels[alone] = np.arange(alone.size) + labels.max(initial=-1) + 1
-    put_twins_together(counts, unit, labels, count_twins(counts, unit))
+    labels, has_words = agreed.copy(), np.diff(documents.counts.indptr) > 0
+    clusters = known_clusters(labels, documents)
+    missing = np.flatnonzero(clusters < 0)
+    clusters[missing] = np.arange(missing.size) + labels.max(initial=-1) + 1
+    labels[documents.n_free :] = np.where(has_words[documents.n_free :], clusters[documents.known], -1)
+    alone = np.flatnonzero((labels < 0) & has_words & ~shares_words)
+    labels[alone] = np.arange(alone.size) + max(labels.max(initial=-1), clusters.max(initial=-1)) + 1
+    put_twins_together(documents.counts, unit, labels, count_twins(documents.counts, unit), documents.known.size)
     return order_by_size(labels)
 
 
+def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[np.int32]:
+    """The label of each known cluster, −1 if none of its documents has one."""
+    clusters = np.full(documents.n_known, -1, np.int32)
+    own = labels[documents.n_free :]
+    clusters[documents.known[own >= 0]] = own[own >= 0]
+    return clusters
+
+
 def to_number(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, n_words: int, unit: float
+    counts: scipy.sparse.csr_array,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    n_words: int,
+    unit: float,
+    known: NDArray[np.int32],
+    apart: NDArray[np.bool_],
 ) -> NDArray[np.int32]:
-    """The labels of exactly so many clusters: merged, or documents split off."""
+    """The labels of exactly so many clusters: merged, or documents split off.
+
+    Documents of a known cluster (`known` is not −1) are not split off; clusters that are to be kept `apart` are not
+    merged with each other.
+    """
     n_found = int(labels.max(initial=-1)) + 1
     if n_found == n_clusters:
         return labels
     if n_found < n_clusters:
-        return split_off(counts, labels, n_clusters, unit)
-    return merge_documents(counts, labels, n_words).cut_labels(labels, n_clusters)
+        return split_off(counts, labels, n_clusters, unit, known)
+    return merge_documents(counts, labels, n_words, apart).cut_labels(labels, n_clusters)
 
 
 def split_off(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int, unit: float
+    counts: scipy.sparse.csr_array,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    unit: float,
+    known: NDArray[np.int32],
 ) -> NDArray[np.int32]:
     """As many clusters as are asked for, by giving documents that fit theirs least one of their own.
 
@@ -166,29 +234,39 @@ def split_off(
     logarithms of how frequent its words are among the others of its cluster.
     """
     twins = group_twins(counts, unit)
-    known = np.flatnonzero(labels >= 0)
+    with_words = np.flatnonzero(labels >= 0)
     rows = np.repeat(np.arange(labels.size), np.diff(counts.indptr))
     cells = np.unique(labels[rows].astype(np.int64) * counts.shape[1] + counts.indices, return_inverse=True)[1]
     among_others = np.bincount(cells, counts.data)[cells] - counts.data
     fits = np.bincount(rows, np.log(among_others + 1.0), labels.size) / np.maximum(np.diff(counts.indptr), 1)
     labels, n_found = labels.copy(), int(labels.max(initial=-1)) + 1
-    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[known], axis=0)[:, 0])  # in each cluster
-    for document in known[np.argsort(fits[known], kind="stable")]:
+    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[with_words], axis=0)[:, 0])  # in each cluster
+    stays = np.isin(twins, twins[known >= 0])
+    for document in with_words[np.argsort(fits[with_words], kind="stable")]:
         if n_found >= n_clusters:
             break
         own = labels[document]
-        if own < n_different.size and n_different[own] > 1:
+        if own < n_different.size and n_different[own] > 1 and not stays[document]:
             labels[twins == twins[document]] = n_found
             n_different[own] -= 1
             n_found += 1
     return order_by_size(labels)
 
 
-def check_number(counts: scipy.sparse.csr_array, n_clusters: int, unit: float) -> None:
-    """Raise ValueError if there are not as many different documents with words as clusters are asked for."""
-    n_different = np.unique(group_twins(counts, unit)[np.diff(counts.indptr) > 0]).size
-    if n_clusters > n_different:
-        raise ValueError(f"n_clusters is {n_clusters:,}, but only {n_different:,} of the texts are different")
+def check_number(
+    counts: scipy.sparse.csr_array, n_clusters: int, unit: float, known: NDArray[np.int32], n_known: int
+) -> None:
+    """Raise ValueError if there cannot be so many clusters; warn if there are more known ones."""
+    twins, has_words = group_twins(counts, unit), np.diff(counts.indptr) > 0
+    own = np.unique(known[has_words & (known >= 0)])
+    others = np.unique(twins[has_words & ~np.isin(twins, twins[known >= 0])])
+    if n_clusters > own.size + others.size:
+        what = "of the texts are different" if own.size == 0 else "can be kept apart, given what is known of the texts"
+        raise ValueError(f"n_clusters is {n_clusters:,}, but only {own.size + others.size:,} {what}")
+    if n_clusters < n_known:
+        warnings.warn(
+            f"n_clusters is {n_clusters:,}, but {n_known:,} clusters are known: some of them are merged", stacklevel=3
+        )
 
 
 def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:
@@ -206,9 +284,10 @@ def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32], n_cl
     """How well the runs find each cluster: its Jaccard similarity with the most similar cluster of a run, the mean.
 
     1: every run has just this cluster (Hennig 2007, "Cluster-wise assessment of cluster stability"). A document without
-    a label in the runs, since it shares no word with others, is alone in each. NaN for a cluster of other documents.
+    a label in any run, since it shares no word with others, is alone in each; in a run that has not seen it, it counts
+    for nothing. NaN for a cluster of other documents.
     """
-    alone = np.flatnonzero(runs[0] < 0)
+    alone = np.flatnonzero((runs < 0).all(axis=0))
     runs = runs.copy()
     runs[:, alone] = runs.max(axis=1, initial=-1)[:, np.newaxis] + 1 + np.arange(alone.size, dtype=np.int32)
     words = labels_as_words(runs)
@@ -216,12 +295,14 @@ def cluster_stabilities(labels: NDArray[np.int32], runs: NDArray[np.int32], n_cl
     members = scipy.sparse.csr_array((np.ones(known.size), (labels[known], known)), shape=(n_clusters, labels.size))
     shared = (members @ words).tocoo()
     cluster, column = shared.coords
-    sizes, found_sizes = np.bincount(labels[known], minlength=n_clusters), words.sum(axis=0)
-    similarity = shared.data / (sizes[cluster] + found_sizes[column] - shared.data)
-    run_of_column = np.repeat(np.arange(len(runs)), runs.max(axis=1, initial=-1) + 1)
+    run = np.repeat(np.arange(len(runs)), runs.max(axis=1, initial=-1) + 1)[column]
+    sizes, found_sizes = members @ (runs >= 0).T, words.sum(axis=0)
+    similarity = shared.data / (sizes[cluster, run] + found_sizes[column] - shared.data)
     best = np.full((n_clusters, len(runs)), np.nan)
-    np.fmax.at(best, (cluster, run_of_column[column]), similarity)
-    return np.asarray(best.mean(axis=1))
+    np.fmax.at(best, (cluster, run), similarity)
+    seen = ~np.isnan(best)
+    total = np.where(seen, best, 0.0).sum(axis=1)
+    return np.asarray(np.divide(total, seen.sum(axis=1), out=np.full(n_clusters, np.nan), where=seen.any(axis=1)))
 
 
 class _StoppedError(Exception):

@@ -26,20 +26,26 @@ def count_twins(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int32
 
 
 def put_twins_together(
-    counts: scipy.sparse.csr_array, unit: float, labels: NDArray[np.int32], twins: NDArray[np.int32]
+    counts: scipy.sparse.csr_array, unit: float, labels: NDArray[np.int32], twins: NDArray[np.int32], n_fixed: int = 0
 ) -> bool:
-    """Give identical documents, in place, the label that most of them have; whether any label changed."""
+    """Give identical documents, in place, the label that most of them have; whether any label changed.
+
+    The last n_fixed documents keep their labels; what is identical to some of them gets the label that most of these
+    have.
+    """
     several = np.flatnonzero((twins > 1) & (labels >= 0))
     if several.size == 0:
         return False
     groups = group_twins(counts[several], unit)
-    pairs, first, sizes = np.unique(
-        np.column_stack((groups, labels[several])), axis=0, return_index=True, return_counts=True
+    is_fixed = several >= labels.size - n_fixed
+    pairs, first, pair_of = np.unique(
+        np.column_stack((groups, labels[several])), axis=0, return_index=True, return_inverse=True
     )
-    # The largest (group, label) pair of each group first; among equals the one whose document comes first.
-    order = np.lexsort((first, -sizes, pairs[:, 0]))
+    votes = np.bincount(pair_of.ravel(), np.where(is_fixed, 1.0 + several.size, 1.0))
+    # The (group, label) pair of most votes of each group first; among equals the one whose document comes first.
+    order = np.lexsort((first, -votes, pairs[:, 0]))
     _, leading = np.unique(pairs[order, 0], return_index=True)
-    chosen = pairs[order[leading], 1].astype(np.int32)[groups]
+    chosen = np.where(is_fixed, labels[several], pairs[order[leading], 1][groups]).astype(np.int32)
     changed = bool((chosen != labels[several]).any())
     labels[several] = chosen
     return changed

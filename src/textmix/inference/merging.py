@@ -12,6 +12,7 @@ from textmix.inference.ordering import order_by_size
 from textmix.kernels.merging import add_rows, costs_of_merging
 
 MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
+KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
 
 
 class Merges(NamedTuple):
@@ -35,8 +36,13 @@ class Merges(NamedTuple):
         return order_by_size(np.append(self.cut(n_clusters), np.int32(-1))[labels])
 
 
-def merge_documents(counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_words: int) -> Merges:
-    """Merge clusters of documents, numbered by falling size, of which each counts at most as much as n_words words."""
+def merge_documents(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_words: int, apart: NDArray[np.bool_] | None = None
+) -> Merges:
+    """Merge clusters of documents, numbered by falling size, of which each counts at most as much as n_words words.
+
+    Clusters that are to be kept `apart` are merged with each other when there are no others left.
+    """
     lengths = counts.sum(axis=1)
     weights = np.minimum(1.0, n_words / np.maximum(lengths, 1))
     known = np.flatnonzero(labels >= 0)
@@ -44,10 +50,10 @@ def merge_documents(counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n
     members = scipy.sparse.csr_array((weights[known], (labels[known], known)), shape=shape)
     merged = scipy.sparse.csr_array(members @ counts)
     merged.sort_indices()
-    return merge_clusters(merged)
+    return merge_clusters(merged, apart)
 
 
-def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
+def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_] | None = None) -> Merges:
     """Merge the clusters of a clusters × words matrix of weights, each time the two whose merging costs least.
 
     The cost is (n_a + n_b) times the Jensen-Shannon divergence of the two distributions of words, weighted by n_a and
@@ -55,17 +61,12 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
     number of clusters times the entries of the matrix. Costs grow with clusters' sizes, so that small ones are merged
     first, single documents with each other too.
     """
-    n_given = word_weights.shape[0]
-    if n_given > MAX_COMPARED:
-        together = np.minimum(np.arange(n_given), MAX_COMPARED - 1)
-        lump = scipy.sparse.csr_array((np.ones(n_given), (together, np.arange(n_given))), shape=(MAX_COMPARED, n_given))
-        lumped = scipy.sparse.csr_array(lump @ word_weights)
-        lumped.sort_indices()
-        merges = merge_clusters(lumped)
-        rest = np.arange(MAX_COMPARED, n_given, dtype=np.int32)
-        first = np.column_stack((np.full(rest.size, MAX_COMPARED - 1, np.int32), rest))
-        return Merges(n_given, np.vstack((first, merges.pairs)), np.append(np.full(rest.size, np.nan), merges.costs))
+    if apart is None:
+        apart = np.zeros(word_weights.shape[0], bool)
+    if apart.size > MAX_COMPARED:
+        return _merge_after_lumping(word_weights, apart)
     n_clusters, n_words = word_weights.shape
+    apart = apart.copy()  # also true of what is merged from such
     n_entries = word_weights.nnz
     room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words
     words, values = np.empty(room, np.int32), np.empty(room)
@@ -78,6 +79,7 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
     def cost_with(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         found = np.empty(others.size)
         costs_of_merging(cluster, others, row, totals, starts, ends, words, values, found)
+        found[apart[cluster] & apart[others]] += KEPT_APART
         return found
 
     for cluster in range(n_clusters - 1):
@@ -91,7 +93,8 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
         one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
         other = int(nearest[one])
         one, other = min(one, other), max(one, other)
-        pairs[merge], lost[merge] = (one, other), costs[one, other]
+        pairs[merge], lost[merge] = (one, other), costs[one, other] - KEPT_APART * (apart[one] & apart[other])
+        apart[one] |= apart[other]
         if free + (ends[one] - starts[one]) + (ends[other] - starts[other]) > room:
             free = _close_gaps(clusters, starts, ends, words, values)
         end = add_rows(one, other, starts, ends, words, values, free)
@@ -108,6 +111,23 @@ def merge_clusters(word_weights: scipy.sparse.csr_array) -> Merges:
         nearer = others[costs[others, one] < costs[others, nearest[others]]]
         nearest[nearer] = one
     return Merges(n_clusters, pairs, lost)
+
+
+def _merge_after_lumping(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_]) -> Merges:
+    """Merges of more clusters than can be compared: the smallest that need not be kept apart are taken together."""
+    n_given = word_weights.shape[0]
+    order = np.argsort(~apart, kind="stable")
+    kept, rest = np.sort(order[: MAX_COMPARED - 1]), np.sort(order[MAX_COMPARED - 1 :])
+    together = np.full(n_given, MAX_COMPARED - 1)
+    together[kept] = np.arange(kept.size)
+    lump = scipy.sparse.csr_array((np.ones(n_given), (together, np.arange(n_given))), shape=(MAX_COMPARED, n_given))
+    lumped = scipy.sparse.csr_array(lump @ word_weights)
+    lumped.sort_indices()
+    merges = merge_clusters(lumped, np.append(apart[kept], apart[rest].any()))
+    numbers = np.append(kept, rest[0]).astype(np.int32)
+    first = np.column_stack((np.full(rest.size - 1, rest[0]), rest[1:])).astype(np.int32)
+    costs = np.append(np.full(rest.size - 1, np.nan), merges.costs)
+    return Merges(n_given, np.vstack((first, numbers[merges.pairs])), costs)
 
 
 def _close_gaps(

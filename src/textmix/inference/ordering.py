@@ -36,6 +36,28 @@ def slots_in_order(labels: NDArray[np.int32], ordered: NDArray[np.int32]) -> NDA
     return slots[:-1]
 
 
+def renumber(
+    before: NDArray[np.int32], after: NDArray[np.int32], clusters: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The labels after a change, and of some clusters what is theirs then: the label that most of their documents have.
+
+    −1 stays for a cluster without documents.
+    """
+    labels = np.full(clusters.size, -1, np.int32)
+    for place, cluster in enumerate(clusters.tolist()):
+        own = after[before == cluster]
+        if cluster >= 0 and own.size:
+            labels[place] = np.bincount(own).argmax()
+    return after, labels
+
+
+def are_among(clusters: NDArray[np.int32], n_clusters: int) -> NDArray[np.bool_]:
+    """For each of n_clusters labels whether it is one of some clusters."""
+    among = np.zeros(n_clusters, bool)
+    among[clusters[clusters >= 0]] = True
+    return among
+
+
 def _blocks(n: int) -> Iterator[slice]:
     for first in range(0, n, _BLOCK):
         yield slice(first, min(first + _BLOCK, n))

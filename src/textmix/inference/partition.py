@@ -71,10 +71,12 @@ def fit_partition(
     settings: SamplerSettings,
     seed: int,
     progress: Progress,
+    n_fixed: int = 0,
 ) -> FittedPartition:
     """Sample from a start, polish, and order the clusters by size.
 
-    start: labels, a number of random clusters, or "online": documents come one by one.
+    start: labels, a number of random clusters, or "online": documents come one by one. The last n_fixed documents keep
+    the labels that they start with: sampling is then exact given these.
     """
     prepared = prepare_documents(counts, beta, whole)
     has_words = prepared.documents.lengths > 0
@@ -87,7 +89,7 @@ def fit_partition(
     labels[~has_words] = -1
     betas = betas_of_words(beta, prepared.words)
     model = dirichlet_multinomial(betas, counts.shape[1], prepared.unit, prepared.max_word_total)
-    state = GibbsState(prepared, labels, model, prior, settings.sampler)
+    state = GibbsState(prepared, labels, model, prior, settings.sampler, n_fixed)
     if isinstance(start, str):
         with progress.task("starting", total=has_words.size) as task:
             state.place_all(generator(seed, START), task.advance)
@@ -242,7 +244,7 @@ def _polish(
         )
         passes_left -= outcome.n_sweeps
         # Twins can only be apart here where each of them is alone, or for want of empty clusters.
-        together = not put_twins_together(counts, state.prepared.unit, state.labels, twins)
+        together = not put_twins_together(counts, state.prepared.unit, state.labels, twins, state.n_fixed)
         if together or outcome.interrupted:
             return outcome.stopped_by_itself, outcome.interrupted
         state.lay_out()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,8 @@ class Cluster:
     index
         Its label.
     name
-        Its most telling words, or phrases of two of them.
+        What it was known by before (y, seed words, frozen clusters); else its most telling words, or phrases of two of
+        them.
     size, share
         Number of its documents, and their share of all documents that have words.
     words
@@ -41,6 +42,8 @@ class Cluster:
     stability
         How well the runs find it: its overlap with the most similar cluster of a run, the mean; 1 if every run has just
         this cluster. NaN if that is not known any more, None of a single run.
+    known
+        Whether it was known before.
     """
 
     index: int
@@ -52,9 +55,15 @@ class Cluster:
     documents: list[int]
     examples: list[str]
     stability: float | None = None
+    known: bool = False
 
     def __str__(self) -> str:
         return f"{self.index}: {self.size:,} texts, {self.name}"
+
+    def list_terms(self) -> str:
+        """Its leading words and phrases, behind the name that it was known by."""
+        terms = ", ".join(self.terms)
+        return f"{self.name}: {terms}" if self.known else terms
 
     def join_words(self, n: int = N_WORDS) -> str:
         """The first words, with blanks between them."""
@@ -69,8 +78,9 @@ def describe_clusters(
     vocabulary: Sequence[str],
     texts: Sequence[str],
     stabilities: NDArray[np.float64] | None = None,
+    known_names: Mapping[int, str] | None = None,
 ) -> list[Cluster]:
-    """All clusters, by label."""
+    """All clusters, by label; known_names are names that some of them have already."""
     n_clusters = cluster_word_counts.shape[0]
     examples = Examples(n_clusters, N_EXAMPLES)
     examples.add(0, texts, labels, Typicality(cluster_word_counts, beta).score(counts, labels))
@@ -81,7 +91,7 @@ def describe_clusters(
         [texts[i] for i in members[first : first + min(size, N_READ)]]
         for first, size in zip(firsts, sizes, strict=True)
     ]
-    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read)
+    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read, known_names)
 
 
 def list_clusters(
@@ -92,13 +102,14 @@ def list_clusters(
     examples: Sequence[Sequence[Example]],
     stabilities: NDArray[np.float64] | None = None,
     read: Sequence[Sequence[str]] | None = None,
+    known_names: Mapping[int, str] | None = None,
 ) -> list[Cluster]:
     """All clusters, by label, whose examples are known; `read` are texts of each to find phrases in, else examples."""
     words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
     if read is None:
         read = [[example.text for example in own] for own in examples]
     terms = [find_terms([str(word) for word, _ in own], own_texts) for own, own_texts in zip(words, read, strict=True)]
-    names = make_names(terms)
+    names = make_names(terms, known_names or {})
     n_documents = max(int(sizes.sum()), 1)
     return [
         Cluster(
@@ -111,6 +122,7 @@ def list_clusters(
             documents=[example.document for example in examples[index]],
             examples=[example.text for example in examples[index]],
             stability=None if stabilities is None else float(stabilities[index]),
+            known=index in (known_names or {}),
         )
         for index, size in enumerate(sizes)
     ]
@@ -123,7 +135,7 @@ def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_with
     without = f", {n_without_words:,} without words" if n_without_words else ""
     width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
     lines = [
-        f"  {cluster.index:>3}  {cluster.size:>{width},}  {', '.join(cluster.terms)}" for cluster in clusters[:N_LISTED]
+        f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.list_terms()}" for cluster in clusters[:N_LISTED]
     ]
     if len(clusters) > N_LISTED:
         lines.append(f"  … and {len(clusters) - N_LISTED:,} more")

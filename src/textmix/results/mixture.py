@@ -19,7 +19,7 @@ from textmix.kernels.state import Prior
 _KIND = "model"
 _VERSION = 1
 _TRACE = "trace_"
-STABILITIES = "cluster_stabilities_"  # of estimators that have them
+STABILITIES, KNOWN = "cluster_stabilities_", "known_clusters_"  # of estimators that have them
 _NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
@@ -86,6 +86,7 @@ class FittedMixture:
     log_joint: float
     inference: str  # how it was sampled
     stabilities: NDArray[np.float64]  # of the clusters; empty where there was a single run
+    known_clusters: dict[str, int]  # the label of each cluster that was known beforehand, by name; −1: it is empty
 
     @classmethod
     def of(cls, estimator: Any) -> FittedMixture:
@@ -108,6 +109,7 @@ class FittedMixture:
             log_joint=float(estimator.log_joint_),
             inference=estimator.inference_,
             stabilities=getattr(estimator, STABILITIES, np.empty(0)),
+            known_clusters=getattr(estimator, KNOWN, {}),
         )
 
     def put_into(self, estimator: Any, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> None:
@@ -131,6 +133,7 @@ class FittedMixture:
         estimator._vocabulary = vocabulary
         if self.stabilities.size:
             setattr(estimator, STABILITIES, self.stabilities)
+            setattr(estimator, KNOWN, self.known_clusters)
 
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
@@ -164,6 +167,7 @@ class FittedMixture:
             "converged": self.converged,
             "log_joint": self.log_joint,
             "inference": self.inference,
+            KNOWN: self.known_clusters,
         }
         save_record(folder, _KIND, _VERSION, Record(arrays, {}, settings))
 
@@ -193,6 +197,7 @@ class FittedMixture:
                 log_joint=settings["log_joint"],
                 inference=settings.get("inference", "gibbs"),
                 stabilities=arrays.get("stabilities", np.empty(0)),
+                known_clusters=settings.get(KNOWN, {}),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error

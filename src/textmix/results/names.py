@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 N_TERMS = 6
@@ -58,8 +58,11 @@ def _phrases(words: Sequence[str], texts: Iterable[str]) -> dict[str, tuple[str,
     return phrase_of
 
 
-def make_names(terms: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each cluster: its first three terms; where others have the same, one more, or at last a number."""
+def make_names(terms: Sequence[Sequence[str]], known: Mapping[int, str]) -> list[str]:
+    """A name for each cluster: its first three terms; where others have the same, one more, or at last a number.
+
+    `known` are the names that some clusters have already.
+    """
     beginnings = Counter(tuple(own[:n]) for own in terms for n in range(len(own) + 1))
     names = []
     for own in terms:
@@ -67,8 +70,11 @@ def make_names(terms: Sequence[Sequence[str]]) -> list[str]:
         while n < len(own) and beginnings[tuple(own[:n])] > 1:
             n += 1
         names.append(", ".join(own[:n]))
-    seen: Counter[str] = Counter()
+    seen: Counter[str] = Counter(known.values())
     for index, name in enumerate(names):
+        if index in known:
+            names[index] = known[index]
+            continue
         seen[name] += 1
         if seen[name] > 1:
             names[index] = f"{name} ({seen[name]})".strip()

@@ -41,6 +41,7 @@ class DocumentReader:
         text: str | None = None,
         id: str | None = None,
         label: str | None = None,
+        more: Sequence[str] = (),
         format: str | None = None,
         batch_size: int = 20_000,
     ) -> None:
@@ -56,7 +57,7 @@ class DocumentReader:
             self._known = ReadReport(files=[found.name for found in inputs])
             self._tables = self._drop_empty(opened)
             self._check_same_kind()
-            self._chosen = self._choose_columns(text, [name for name in (id, label) if name is not None])
+            self._chosen = self._choose_columns(text, [*(name for name in (id, label) if name is not None), *more])
         except BaseException:
             self.close()
             raise
@@ -106,7 +107,7 @@ class DocumentReader:
             raise InputError("folders and files cannot be read together; give one or the other")
 
     def _choose_columns(self, text: str | None, others: list[str]) -> list[list[int]]:
-        """For each table the positions of the text column and of the id and label columns."""
+        """For each table the positions of the text column and of the other columns."""
         with_columns = [table for table in self._tables if table.has_columns]
         without = [table for table in self._tables if not table.has_columns]
         asked = [name for name in (text, *others) if name is not None]
@@ -142,7 +143,7 @@ class DocumentReader:
             return Batch(columns[0], ids=columns[1])
         ids = columns[1] if self._has_ids else None
         labels = columns[1 + self._has_ids] if self._has_labels else None
-        return Batch(columns[0], ids, labels)
+        return Batch(columns[0], ids, labels, columns[1 + self._has_ids + self._has_labels :])
 
 
 def _in_batches(chunks: Iterator[Rows], batch_size: int) -> Iterator[list[list[str]]]:

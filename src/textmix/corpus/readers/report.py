@@ -40,11 +40,12 @@ class SkippedRow:
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents in the order of their files; a missing text, id or label is ""."""
+    """Documents in the order of their files; what is missing of a row is ""."""
 
     texts: list[str]
     ids: list[str] | None = None
     labels: list[str] | None = None
+    more: list[list[str]] = field(default_factory=list)  # other columns that were asked for
 
 
 @dataclass

@@ -1,0 +1,84 @@
+"""What `textmix cluster` is told of clusters beforehand: seed words, an earlier run, columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textmix.cli.reading import Documents
+from textmix.clustering import load
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """Columns that guide clustering, where there are any."""
+
+    known: str | None = None
+    weight: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Those to be read."""
+        return list(dict.fromkeys(name for name in (self.known, self.weight) if name is not None))
+
+    def of(self, documents: Documents) -> dict[str, Any]:
+        """What a fit takes of them."""
+        given: dict[str, Any] = {}
+        if self.known is not None:
+            given["y"] = [value.strip() for value in documents.more[self.known]]
+            if not any(given["y"]):
+                raise ValueError(f'the column "{self.known}" is empty: it names no known cluster')
+        if self.weight is not None:
+            given["sample_weight"] = as_weights(documents.more[self.weight], self.weight)
+        return given
+
+
+def guiding_settings(seed_words: Path | None, frozen: Path | None) -> dict[str, Any]:
+    """Settings that come from files."""
+    return {
+        "seed_words": None if seed_words is None else read_seed_words(seed_words),
+        "frozen": None if frozen is None else load(frozen),
+    }
+
+
+def read_seed_words(path: Path) -> dict[str, list[str]]:
+    """Clusters and their words: a line each, the name, a colon, words with commas or blanks between them."""
+    clusters: dict[str, list[str]] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, colon, words = line.partition(":")
+        found = words.replace(",", " ").split()
+        if not (colon and name.strip() and found):
+            raise ValueError(f'"{path}", line {number}: expected a name, a colon and words, such as "billing: invoice"')
+        clusters.setdefault(name.strip(), []).extend(found)
+    if not clusters:
+        raise ValueError(f'"{path}" has no seed words')
+    return clusters
+
+
+def read_text(path: Path) -> str:
+    """A text file as a whole; ValueError if that is not possible."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f'cannot read "{path}": {(error.strerror or str(error)).lower()}') from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f'"{path}" is not UTF-8 text') from error
+
+
+def as_weights(values: Sequence[str], column: str) -> list[float]:
+    """The numbers of a column."""
+    weights = []
+    for row, value in enumerate(values, start=1):
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = math.nan
+        if not 0 <= weight < math.inf:
+            raise ValueError(f'row {row:,}: the weight in column "{column}" must be a number, 0 or more, not {value!r}')
+        weights.append(weight)
+    return weights

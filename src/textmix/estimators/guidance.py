@@ -1,0 +1,122 @@
+"""What users tell of documents beforehand, checked: known clusters, examples of them, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import column_or_1d
+
+from textmix.corpus.counting import is_missing
+from textmix.estimators.counts import check_counts
+from textmix.inference.guidance import Documents, scale_weights
+from textmix.inference.identical import group_twins
+
+UNKNOWN = -1
+
+
+class Guidance(NamedTuple):
+    """What is known of the documents of a fit. Clusters are known by number; `names` has what users call them."""
+
+    names: list[str]
+    known: NDArray[np.int32]  # of each document the known cluster it belongs to, −1 for most
+    examples: scipy.sparse.csr_array  # documents of known clusters that are not among those to be clustered
+    example_of: NDArray[np.int32]
+    weights: NDArray[np.float64] | None  # how often each document counts
+
+    @property
+    def n_known(self) -> int:
+        """Known clusters."""
+        return len(self.names)
+
+
+def read_guidance(
+    estimator: BaseEstimator,
+    counts: scipy.sparse.csr_array,
+    y: Any,
+    sample_weight: Any,
+    examples: Mapping[Any, Any] | None,
+) -> Guidance:
+    """Check what a user gives beside the counts."""
+    n_documents = counts.shape[0]
+    names: dict[str, int] = {}
+    known = np.full(n_documents, -1, np.int32)
+    if y is not None:
+        given = column_or_1d(np.asarray(y, dtype=object))
+        if given.size != n_documents:
+            raise ValueError(f"y has {given.size:,} labels, there are {n_documents:,} documents")
+        for document, value in enumerate(given.tolist()):
+            if not (is_missing(value) or value == UNKNOWN or value == ""):
+                known[document] = names.setdefault(_name_of(value), len(names))
+    matrices, example_of = [], []
+    for name, rows in (examples or {}).items():
+        matrix = check_counts(estimator, rows, reset=False).matrix
+        matrices.append(matrix[np.diff(matrix.indptr) > 0])
+        cluster = names.setdefault(_name_of(name), len(names))
+        example_of.append(np.full(matrices[-1].shape[0], cluster, np.int32))
+    if matrices:
+        stacked = scipy.sparse.csr_array(scipy.sparse.vstack(matrices))
+    else:
+        stacked = scipy.sparse.csr_array((0, counts.shape[1]), dtype=counts.dtype)
+    weights = None if sample_weight is None else check_weights(sample_weight, n_documents)
+    return Guidance(list(names), known, stacked, np.concatenate([*example_of, np.empty(0, np.int32)]), weights)
+
+
+def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:
+    """Weights of the documents: finite, none negative, not all 0."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_documents, float(weights))
+    if weights.ndim > 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weights.shape != (n_documents,):
+        raise ValueError(f"sample_weight has {weights.size:,} weights, there are {n_documents:,} documents")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if wrong.size:
+        raise ValueError(f"sample_weight has {weights[wrong[0]]} at {wrong[0]}; weights are finite, 0 or more")
+    if n_documents and not weights.any():
+        raise ValueError("all weights in sample_weight are zero: no document counts")
+    return weights
+
+
+def count_once(counts: scipy.sparse.csr_array, known: NDArray[np.int32], unit: float) -> NDArray[np.bool_]:
+    """Which documents count when identical ones count once: the first of each kind, of each known cluster if any."""
+    twins = group_twins(counts, unit)
+    first = np.zeros(known.size, bool)
+    first[np.unique(np.column_stack((twins, known)), axis=0, return_index=True)[1]] = True
+    return first & ((known >= 0) | ~np.isin(twins, twins[known >= 0]))
+
+
+class Arranged(NamedTuple):
+    """The documents that take part, in the order that sampling wants, and which document each of them is."""
+
+    documents: Documents
+    rows: NDArray[np.int64]  # from the number of documents of the fit on: examples
+
+
+def arrange(
+    counts: scipy.sparse.csr_array, takes_part: NDArray[np.bool_], guidance: Guidance, max_total: int
+) -> Arranged:
+    """Documents of no known cluster, then those of a known one, then examples."""
+    own = np.flatnonzero(takes_part)
+    is_known = guidance.known[own] >= 0
+    rows = np.concatenate((own[~is_known], own[is_known]))
+    shown = counts if rows.size == counts.shape[0] and not is_known.any() else counts[rows]
+    known = np.append(guidance.known[own[is_known]], guidance.example_of)
+    if guidance.example_of.size:
+        shown = scipy.sparse.csr_array(scipy.sparse.vstack((shown, guidance.examples)))
+        rows = np.append(rows, counts.shape[0] + np.arange(guidance.example_of.size))
+    weights = None
+    if guidance.weights is not None:
+        scaled = scale_weights(guidance.weights[rows[rows < counts.shape[0]]], max_total)
+        weights = np.append(scaled, np.ones(guidance.example_of.size))
+    return Arranged(Documents(shown, known, guidance.n_known, weights), rows)
+
+
+def _name_of(value: Any) -> str:
+    """What a known cluster is called; 3 and 3.0 are the same."""
+    return str(int(value)) if isinstance(value, float | np.floating) and value == int(value) else str(value)

@@ -1,0 +1,123 @@
+"""What is known of documents before they are clustered: which belong together, and how often each counts.
+
+Documents whose cluster is known come last and stay where they are; all others are sampled given these. To be found by
+those that are like them, known clusters need more than that: a run starts from random clusters, and where another one
+has gathered such documents first, none of them would leave it for a cluster of a few. So documents that fit a known
+cluster better than the collection at large start there. That is where sampling begins, not where it must end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
+START_SIZE = 2.0  # of a known cluster: times the mean size of all that there are at the start
+_BLOCK = 1 << 14  # documents compared with all known clusters together
+
+
+class Documents(NamedTuple):
+    """Documents, those whose cluster is known last."""
+
+    counts: scipy.sparse.csr_array
+    known: NDArray[np.int32]  # the clusters, 0 … n_known − 1, of the last documents
+    n_known: int
+    weights: NDArray[np.float64] | None = None  # how often each document counts; None: once
+
+    @property
+    def n_free(self) -> int:
+        """Documents whose cluster is not known."""
+        return int(self.counts.shape[0]) - self.known.size
+
+    def take(self, rows: NDArray[np.int64]) -> Documents:
+        """Some of them, by rising row; a row may come several times."""
+        known = self.known[rows[np.searchsorted(rows, self.n_free) :] - self.n_free]
+        weights = None if self.weights is None else self.weights[rows]
+        return Documents(self.counts[rows], known, self.n_known, weights)
+
+
+def all_free(counts: scipy.sparse.csr_array) -> Documents:
+    """Documents of which nothing is known."""
+    return Documents(counts, np.empty(0, np.int32), 0)
+
+
+def scale_weights(weights: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Weights that add up to the number of documents at least, and to that or `most`, the larger, at most."""
+    n_documents, total = weights.size, float(weights.sum())
+    return weights * (min(max(total, n_documents), max(n_documents, most)) / total)
+
+
+def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of at most so many documents, by chance; up to half of them of known clusters, of each as many if it can be.
+
+    All rows if there are no more.
+    """
+    n_documents, n_free = documents.counts.shape[0], documents.n_free
+    if n_documents <= most:
+        return np.arange(n_documents)
+    order = (
+        rng.permutation(documents.known.size) if documents.known.size > most // 2 else np.arange(documents.known.size)
+    )
+    by_cluster = order[np.argsort(documents.known[order], kind="stable")]
+    sizes = np.bincount(documents.known, minlength=documents.n_known)
+    place = np.arange(by_cluster.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within its cluster
+    known = by_cluster[np.argsort(place, kind="stable")][: most // 2]
+    free = rng.choice(n_free, min(n_free, most - known.size), replace=False)
+    return np.sort(np.append(free, n_free + known))
+
+
+def draw_copies(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of the documents, each on average as often as its weight says: that rounded up or down by chance."""
+    whole = np.floor(weights)
+    n_copies = whole + (rng.random(weights.size) < weights - whole)
+    return np.repeat(np.arange(weights.size), n_copies.astype(np.int64))
+
+
+def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance.
+
+    A known cluster starts with no more documents than are START_SIZE times the mean of all: a larger one would draw in
+    what has little to do with it while all others are still as chance made them.
+    """
+    labels = rng.integers(n_clusters, size=documents.counts.shape[0], dtype=np.int32)
+    if documents.known.size == 0:
+        return labels
+    best, fits = fit_known(documents)
+    most = max(1, round(START_SIZE * documents.n_free / n_clusters))
+    order = np.lexsort((-fits, best))  # cluster by cluster, those that fit best first
+    sizes = np.bincount(best + 1, minlength=documents.n_known + 1)  # of those that fit none, and of each cluster
+    place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    chosen = order[(place < most) & (best[order] >= 0)]
+    labels[chosen] = best[chosen]
+    labels[documents.n_free :] = documents.known
+    return labels
+
+
+def fit_known(documents: Documents) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The known cluster that each of the other documents fits best, and how well; −1 if the collection at large is as
+    good.
+
+    Words of cluster z are taken to be a mixture of its own share n_z^w / n_z, with weight s, and of the collection's
+    share q_w: a document fits by Σ_w N_w log(1 − s + s n_z^w / (n_z q_w)).
+    """
+    counts, n_free = documents.counts, documents.n_free
+    n_examples = documents.known.size
+    members = scipy.sparse.csr_array(
+        (np.ones(n_examples), (documents.known, np.arange(n_examples))), shape=(documents.n_known, n_examples)
+    )
+    gains = scipy.sparse.csc_array(members @ counts[n_free:]).astype(np.float64)
+    totals = np.maximum(np.asarray(gains.sum(axis=1)), 1.0)
+    in_all = np.maximum(np.asarray(counts.sum(axis=0), dtype=np.float64), 1.0)
+    lift = gains.data / totals[gains.indices] * in_all.sum() / np.repeat(in_all, np.diff(gains.indptr))
+    gains.data = np.log1p(OWN_SHARE / (1.0 - OWN_SHARE) * lift)  # beyond log(1 − s), which all words have
+    best, highest = np.full(n_free, -1, np.int32), np.zeros(n_free)
+    for first in range(0, n_free, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, n_free))
+        block = counts[rows]
+        fits = (block @ gains.T).toarray() + np.asarray(block.sum(axis=1))[:, np.newaxis] * np.log1p(-OWN_SHARE)
+        highest[rows] = fits.max(axis=1)
+        best[rows] = np.where(highest[rows] > 0, fits.argmax(axis=1), -1)
+    return best, highest
