@@ -502,10 +502,12 @@ def merge_greedily(clusters: np.ndarray) -> list[tuple[set[int], float]]:
 
 
 def stability(labels: np.ndarray, cluster: int, runs: np.ndarray) -> float:
-    """The mean over runs of the Jaccard similarity of a cluster with the most similar one of a run."""
-    members = set(np.flatnonzero(labels == cluster))
+    """The mean over runs of the Jaccard similarity of a cluster with the most similar one of a run that saw it."""
     best = []
     for run in runs:
+        members = set(np.flatnonzero((labels == cluster) & (run >= 0)))
+        if not members:
+            continue
         others = [set(np.flatnonzero(run == other)) for other in np.unique(run[run >= 0])]
         best.append(max((len(members & other) / len(members | other) for other in others), default=0.0))
     return float(np.mean(best))
@@ -526,3 +528,14 @@ def outlier_score(counts: np.ndarray, labels: np.ndarray, document: int, weight:
                 ratio = share * (cluster.sum() + weight) / (cluster[word] + weight * share)
             total += count * math.log(ratio)
     return total / counts[document].sum()
+
+
+def fit_of_cluster(row: np.ndarray, examples: np.ndarray, everything: np.ndarray, share: float) -> float:
+    """How much more probable a document's words are where a share of them is as in examples, the rest as in all."""
+    total = 0.0
+    for word, count in enumerate(row):
+        if count > 0:
+            own = examples[:, word].sum() / examples.sum()
+            at_large = everything[:, word].sum() / everything.sum()
+            total += count * math.log((share * own + (1 - share) * at_large) / at_large)
+    return total

@@ -172,7 +172,7 @@ max_document_frequency
         """Cluster texts. `ids` and `labels` are kept beside the texts in tables, not used.
 
         y: the cluster of each text where it is known, by number or name; −1, None or "" elsewhere. Texts of one are
-        kept together, those of two apart; others join them or form clusters of their own. sample_weight: how often each
+        kept together, those of two apart; others join them or form clusters of their own. sample_weight: how much each
         text counts in finding clusters. Both are for the consensus.
         """
         self.check_settings()

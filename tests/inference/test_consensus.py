@@ -119,10 +119,17 @@ def test_stabilities_are_those_of_the_slow_twin():
     runs = np.stack([np.where(rng.random(30) < 0.7, labels, rng.integers(5, size=30)) for _ in range(3)])
     runs[:, [7, 11, 12]] = -1  # share no word with others
     labels[7], labels[11:13] = 4, 5
-    found = cluster_stabilities(labels, runs.astype(np.int32), 7)
-    np.testing.assert_allclose(
-        found, [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0, 0.5, np.nan]
-    )
+    expected = [*(reference.stability(labels, cluster, runs) for cluster in range(4)), 1.0, 0.5, np.nan]
+    np.testing.assert_allclose(cluster_stabilities(labels, runs.astype(np.int32), 7), expected)
+
+
+def test_runs_that_have_not_seen_a_document_say_nothing_of_it():
+    rng = np.random.default_rng(1)
+    labels = rng.integers(4, size=30).astype(np.int32)
+    runs = np.stack([np.where(rng.random(30) < 0.7, labels, rng.integers(5, size=30)) for _ in range(3)])
+    runs[1, :10], runs[0, labels == 3] = -1, -1
+    expected = [reference.stability(labels, cluster, runs) for cluster in range(4)]
+    np.testing.assert_allclose(cluster_stabilities(labels, runs.astype(np.int32), 4), expected)
 
 
 def test_documents_without_words_in_common_are_alone_and_identical_ones_together():

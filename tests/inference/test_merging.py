@@ -68,3 +68,29 @@ def test_the_smallest_of_very_many_clusters_are_taken_together_first(monkeypatch
     assert merges.pairs[:7].tolist() == [[4, number] for number in range(5, 12)]
     assert merges.cut(5).tolist() == [0, 1, 2, 3, *[4] * 8]
     assert np.unique(merges.cut(2)).tolist() == [0, 1]
+
+
+def test_clusters_that_are_kept_apart_are_merged_last():
+    clusters = random_clusters(9, 20, 3)
+    clusters[4] = clusters[7] = clusters[1]  # alike: by themselves merged first
+    apart = np.isin(np.arange(9), [1, 4, 7])
+    merges = merge_clusters(scipy.sparse.csr_array(clusters), apart)
+    for n_clusters in range(3, 10):
+        into = merges.cut(n_clusters)
+        assert len({into[1], into[4], into[7]}) == 3
+    assert np.unique(merges.cut(2)).size == 2
+    assert (merges.costs < 1e6).all()
+    freely = merge_clusters(scipy.sparse.csr_array(clusters))
+    assert len({*freely.cut(7)[[1, 4, 7]]}) == 1
+
+
+def test_of_very_many_clusters_those_kept_apart_are_not_lumped_together(monkeypatch):
+    monkeypatch.setattr(merging, "MAX_COMPARED", 6)
+    clusters = scipy.sparse.csr_array(random_clusters(12, 20, 5))
+    apart = np.isin(np.arange(12), [2, 9, 11])
+    merges = merge_clusters(clusters, apart)
+    assert np.isnan(merges.costs).sum() == 6
+    for n_clusters in range(3, 13):
+        into = merges.cut(n_clusters)
+        assert np.unique(into).size == n_clusters
+        assert len({into[2], into[9], into[11]}) == 3

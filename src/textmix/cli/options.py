@@ -141,7 +141,7 @@ Clusters = Annotated[
         "--clusters",
         metavar="K",
         min=1,
-        help="Exactly so many clusters [as many as there are]; of dirichlet-multinomial at most so many [500].",
+        help=r"Exactly so many clusters \[as many as there are]; of dirichlet-multinomial at most so many \[500].",
         rich_help_panel=MODEL,
     ),
 ]
@@ -150,7 +150,7 @@ Granularity = Annotated[
     typer.Option(
         "--granularity",
         metavar="HOW",
-        help="coarse, medium, fine, or a number: 1 is medium, more is finer [medium].",
+        help=r"coarse, medium, fine, or a number: 1 is medium, more is finer \[medium].",
         rich_help_panel=MODEL,
     ),
 ]
@@ -245,7 +245,7 @@ WeightColumn = Annotated[
     typer.Option(
         "--weight",
         metavar="COLUMN",
-        help="Column with how often each text counts in finding clusters.",
+        help="Column with how much each text counts in finding clusters.",
         rich_help_panel=GUIDANCE,
     ),
 ]

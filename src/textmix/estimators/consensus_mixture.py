@@ -190,9 +190,10 @@ class ConsensusMixture(PartitionMixture):
         Documents of one known cluster are together, those of two are apart; others join them or form clusters of their
         own.
 
-        sample_weight: how often each document counts in finding clusters, as if there were so many of it; those of
-        weight 0 are put into the clusters that the others form. (Weights that add up to fewer than there are documents,
-        or to more than 50,000 and than there are, count in proportion.) Sizes and words count every document once.
+        sample_weight: how much each document counts in finding clusters. A run sees it with a probability in
+        proportion; documents that no run sees, such as those of weight 0, are put into the clusters that the others
+        form. Runs see half of the documents at least: if weights differ widely, the largest count as less. Known
+        documents count in full; sizes and words count every document once.
 
         examples: other documents of known clusters, {name: counts}, with the columns of X.
         """
@@ -210,7 +211,7 @@ class ConsensusMixture(PartitionMixture):
             takes_part &= (guidance.weights > 0) | (guidance.known >= 0)
         if self.duplicates == ONCE:
             takes_part[takes_part] = count_once(counts[takes_part], guidance.known[takes_part], unit)
-        documents, rows = arrange(counts, takes_part, guidance, MAX_SAMPLED)
+        documents, rows = arrange(counts, takes_part, guidance)
         found = self._cluster(documents, whole, unit)
         own = rows < counts.shape[0]
         labels = np.full(counts.shape[0], -1, np.int32)

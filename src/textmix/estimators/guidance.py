@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from textmix.corpus.counting import is_missing
 from textmix.estimators.counts import check_counts
-from textmix.inference.guidance import Documents, scale_weights
+from textmix.inference.guidance import Documents, chances_of
 from textmix.inference.identical import group_twins
 
 UNKNOWN = -1
@@ -26,7 +26,7 @@ class Guidance(NamedTuple):
     known: NDArray[np.int32]  # of each document the known cluster it belongs to, −1 for most
     examples: scipy.sparse.csr_array  # documents of known clusters that are not among those to be clustered
     example_of: NDArray[np.int32]
-    weights: NDArray[np.float64] | None  # how often each document counts
+    weights: NDArray[np.float64] | None  # how much each document counts
 
     @property
     def n_known(self) -> int:
@@ -98,9 +98,7 @@ class Arranged(NamedTuple):
     rows: NDArray[np.int64]  # from the number of documents of the fit on: examples
 
 
-def arrange(
-    counts: scipy.sparse.csr_array, takes_part: NDArray[np.bool_], guidance: Guidance, max_total: int
-) -> Arranged:
+def arrange(counts: scipy.sparse.csr_array, takes_part: NDArray[np.bool_], guidance: Guidance) -> Arranged:
     """Documents of no known cluster, then those of a known one, then examples."""
     own = np.flatnonzero(takes_part)
     is_known = guidance.known[own] >= 0
@@ -110,11 +108,11 @@ def arrange(
     if guidance.example_of.size:
         shown = scipy.sparse.csr_array(scipy.sparse.vstack((shown, guidance.examples)))
         rows = np.append(rows, counts.shape[0] + np.arange(guidance.example_of.size))
-    weights = None
+    chances = None
     if guidance.weights is not None:
-        scaled = scale_weights(guidance.weights[rows[rows < counts.shape[0]]], max_total)
-        weights = np.append(scaled, np.ones(guidance.example_of.size))
-    return Arranged(Documents(shown, known, guidance.n_known, weights), rows)
+        free = chances_of(guidance.weights[own[~is_known]])
+        chances = np.append(free, np.ones(known.size))
+    return Arranged(Documents(shown, known, guidance.n_known, chances), rows)
 
 
 def _name_of(value: Any) -> str:

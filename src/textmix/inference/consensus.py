@@ -20,7 +20,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
-from textmix.inference.guidance import Documents, draw_copies, start_labels
+from textmix.inference.guidance import Documents, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
@@ -34,7 +34,7 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
-_WORDS, _RUN, _AGREE, _COPIES = range(4)  # what random numbers are for
+_WORDS, _RUN, _AGREE, _SEEN = range(4)  # what random numbers are for
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def sample_runs(
     """Runs side by side on threads; each is the same whichever thread it has.
 
     Of counts that are not whole numbers no words can be drawn: runs see all of them. A document that a run does not
-    see, since its weight is below 1, has the label −1 there.
+    see has the label −1 there.
 
     Ctrl-C leaves out the runs that are not finished, unless there is none.
     """
@@ -100,8 +100,9 @@ def sample_runs(
 
     def run(number: int) -> FittedPartition:
         rows, seen = None, documents
-        if documents.weights is not None:
-            rows = draw_copies(documents.weights, generator(seed, _COPIES, number))
+        if documents.chances is not None:
+            uniforms = generator(seed, _SEEN, number).random(documents.chances.size)
+            rows = np.flatnonzero(uniforms < documents.chances)
             seen = documents.take(rows)
         if whole:
             seen = seen._replace(counts=see_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
@@ -140,7 +141,7 @@ def fit_documents(
 
 
 def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
-    """The same of all documents, where those that were fitted are some of them, some of these several times."""
+    """The same of all documents, where those that were fitted are some of them."""
     labels = np.full(n_documents, -1, np.int32)
     labels[rows] = fitted.labels
     return replace(fitted, labels=labels)
@@ -153,11 +154,6 @@ def mean_trace(runs: Sequence[FittedPartition]) -> dict[str, NDArray[np.float64]
 
 def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progress: Progress) -> FittedPartition:
     """The same model once more, the documents' words being their labels: the most probable of some starts."""
-    rows, n_documents = None, labelled.counts.shape[0]
-    if labelled.weights is not None:
-        n_copies = np.maximum(np.rint(labelled.weights), 1).astype(np.int64)
-        rows = np.repeat(np.arange(n_documents), n_copies * (np.diff(labelled.counts.indptr) > 0))
-        labelled = labelled.take(rows)
     prior = finite_dirichlet(n_start_clusters(labelled, MAX_AGREED), 0.1)
     sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
 
@@ -168,8 +164,7 @@ def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progr
     with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * labelled.counts.shape[0]) as task:
         shared = _SharedProgress(task)
         starts = side_by_side(start, N_STARTS, n_jobs, shared.stop, keep_finished=False)
-    best = max(starts, key=lambda fitted: fitted.log_joint)
-    return best if rows is None else of_rows(best, rows, n_documents)
+    return max(starts, key=lambda fitted: fitted.log_joint)
 
 
 def complete(

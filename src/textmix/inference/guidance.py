@@ -1,9 +1,12 @@
-"""What is known of documents before they are clustered: which belong together, and how often each counts.
+"""What is known of documents before they are clustered: which belong together, and how much each counts.
 
 Documents whose cluster is known come last and stay where they are; all others are sampled given these. To be found by
 those that are like them, known clusters need more than that: a run starts from random clusters, and where another one
 has gathered such documents first, none of them would leave it for a cluster of a few. So documents that fit a known
 cluster better than the collection at large start there. That is where sampling begins, not where it must end.
+
+A weight is the probability with which a run sees a document. Copies would not do: a document that is there three times
+makes a cluster of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
 START_SIZE = 2.0  # of a known cluster: times the mean size of all that there are at the start
+SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
 _BLOCK = 1 << 14  # documents compared with all known clusters together
 
 
@@ -25,7 +29,7 @@ class Documents(NamedTuple):
     counts: scipy.sparse.csr_array
     known: NDArray[np.int32]  # the clusters, 0 … n_known − 1, of the last documents
     n_known: int
-    weights: NDArray[np.float64] | None = None  # how often each document counts; None: once
+    chances: NDArray[np.float64] | None = None  # that a run sees a document; None: it sees all
 
     @property
     def n_free(self) -> int:
@@ -33,10 +37,10 @@ class Documents(NamedTuple):
         return int(self.counts.shape[0]) - self.known.size
 
     def take(self, rows: NDArray[np.int64]) -> Documents:
-        """Some of them, by rising row; a row may come several times."""
+        """Some of them, by rising row."""
         known = self.known[rows[np.searchsorted(rows, self.n_free) :] - self.n_free]
-        weights = None if self.weights is None else self.weights[rows]
-        return Documents(self.counts[rows], known, self.n_known, weights)
+        chances = None if self.chances is None else self.chances[rows]
+        return Documents(self.counts[rows], known, self.n_known, chances)
 
 
 def all_free(counts: scipy.sparse.csr_array) -> Documents:
@@ -44,10 +48,19 @@ def all_free(counts: scipy.sparse.csr_array) -> Documents:
     return Documents(counts, np.empty(0, np.int32), 0)
 
 
-def scale_weights(weights: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Weights that add up to the number of documents at least, and to that or `most`, the larger, at most."""
-    n_documents, total = weights.size, float(weights.sum())
-    return weights * (min(max(total, n_documents), max(n_documents, most)) / total)
+def chances_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probability with which a run sees each document: its weight in proportion to the largest, at most 1.
+
+    Where runs would see fewer than half of the documents so, the largest weights count as less, as those after them.
+    """
+    if weights.size == 0:
+        return weights
+    falling = np.sort(weights)[::-1]
+    rest = np.cumsum(falling[::-1])[::-1]  # of each weight and those below
+    # With the i largest at 1, runs see i + rest[i] / falling[i] documents; the more, the larger i.
+    n_seen = np.arange(falling.size) + rest / np.maximum(falling, np.finfo(float).tiny)
+    enough = np.argmax(n_seen >= SEEN_SHARE * np.count_nonzero(weights))
+    return np.asarray(np.minimum(weights / falling[enough], 1.0))
 
 
 def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -67,13 +80,6 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
     known = by_cluster[np.argsort(place, kind="stable")][: most // 2]
     free = rng.choice(n_free, min(n_free, most - known.size), replace=False)
     return np.sort(np.append(free, n_free + known))
-
-
-def draw_copies(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows of the documents, each on average as often as its weight says: that rounded up or down by chance."""
-    whole = np.floor(weights)
-    n_copies = whole + (rng.random(weights.size) < weights - whole)
-    return np.repeat(np.arange(weights.size), n_copies.astype(np.int64))
 
 
 def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:

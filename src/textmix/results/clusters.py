@@ -63,7 +63,7 @@ class Cluster:
     def list_terms(self) -> str:
         """Its leading words and phrases, behind the name that it was known by."""
         terms = ", ".join(self.terms)
-        return f"{self.name}: {terms}" if self.known else terms
+        return f"{self.name}: {terms}" if self.known and not terms.startswith(self.name) else terms
 
     def join_words(self, n: int = N_WORDS) -> str:
         """The first words, with blanks between them."""

@@ -1,0 +1,232 @@
+"""ConsensusMixture told something beforehand: known clusters, examples of them, weights, duplicates."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.metrics import adjusted_rand_score
+
+from estimators.test_consensus_mixture import topics
+from textmix import ConsensusMixture
+from textmix.estimators import consensus_mixture
+from textmix.estimators.guidance import count_once
+
+
+def known_of(labels, per_topic=2):
+    """y that knows some documents of the first three topics, by name."""
+    y = np.full(labels.size, None, dtype=object)
+    for topic, name in enumerate(("apples", "pears", "plums")):
+        y[np.flatnonzero(labels == topic)[:per_topic]] = name
+    return y
+
+
+@pytest.fixture(scope="module")
+def guided():
+    counts, labels = topics()
+    y = known_of(labels)
+    return ConsensusMixture(n_words=15).fit(counts, y), labels, y
+
+
+def test_known_documents_are_in_their_cluster_and_others_join_them(guided):
+    model, labels, y = guided
+    assert sorted(model.known_clusters_) == ["apples", "pears", "plums"]
+    assert len(set(model.known_clusters_.values())) == 3
+    for topic, name in enumerate(("apples", "pears", "plums")):
+        own = model.labels_ == model.known_clusters_[name]
+        assert own[y == name].all()
+        assert (labels[own] == topic).mean() > 0.9
+        assert own[labels == topic].mean() > 0.9
+    assert adjusted_rand_score(labels, model.labels_) > 0.9
+
+
+def test_what_belongs_together_by_y_is_together_whatever_it_says():
+    counts, labels = topics()
+    y = np.full(labels.size, -1)
+    y[:12] = 7  # documents of all topics
+    y[12:24] = 8
+    model = ConsensusMixture(n_words=15, n_runs=4).fit(counts, y)
+    assert np.unique(model.labels_[:12]).tolist() == [model.known_clusters_["7"]]
+    assert np.unique(model.labels_[12:24]).tolist() == [model.known_clusters_["8"]]
+    assert model.known_clusters_["7"] != model.known_clusters_["8"]
+
+
+@pytest.mark.parametrize("unknown", [-1, None, "", float("nan")], ids=["-1", "None", "empty", "NaN"])
+def test_where_nothing_is_known_y_changes_nothing(unknown):
+    counts, _ = topics()
+    y = np.full(counts.shape[0], unknown, dtype=object)
+    guided, free = (ConsensusMixture(n_runs=3).fit(counts, given) for given in (y, None))
+    np.testing.assert_array_equal(guided.labels_, free.labels_)
+    assert guided.known_clusters_ == {}
+
+
+def test_all_documents_may_be_known():
+    counts, labels = topics()
+    model = ConsensusMixture(n_runs=2).fit(counts, labels)
+    assert adjusted_rand_score(labels, model.labels_) == 1.0
+
+
+def test_identical_documents_follow_the_one_that_is_known():
+    counts, labels = topics()
+    counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[:1], counts[:1], counts[1:2])))
+    y = np.append(known_of(labels), ["apart", None, None])  # of three that are identical one is known
+    model = ConsensusMixture(n_runs=3).fit(counts, y)
+    apart = model.known_clusters_["apart"]
+    assert model.labels_[200] == apart
+    if y[0] is None:
+        assert model.labels_[[0, 201]].tolist() == [apart, apart]
+    assert model.labels_[1] == model.labels_[202]
+
+
+def test_documents_without_words_have_no_cluster_even_if_it_is_known():
+    counts, labels = topics()
+    counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, scipy.sparse.csr_array((2, 100), dtype=int))))
+    y = np.append(known_of(labels), ["empty", "apples"])
+    model = ConsensusMixture(n_runs=3).fit(counts, y)
+    assert model.labels_[-2:].tolist() == [-1, -1]
+    assert model.known_clusters_["empty"] == -1
+
+
+@pytest.mark.parametrize("n_clusters", [3, 4, 9, 40])
+def test_there_are_exactly_as_many_clusters_and_known_ones_stay_apart(n_clusters):
+    counts, labels = topics()
+    y = known_of(labels, per_topic=4)
+    model = ConsensusMixture(n_clusters, n_runs=3).fit(counts, y)
+    assert np.unique(model.labels_).tolist() == list(range(n_clusters))
+    assert len(set(model.known_clusters_.values())) == 3
+    for name, label in model.known_clusters_.items():
+        assert (model.labels_[y == name] == label).all()
+
+
+def test_fewer_clusters_than_are_known_is_told():
+    counts, labels = topics()
+    with pytest.warns(UserWarning, match="n_clusters is 2, but 3 clusters are known: some of them are merged"):
+        model = ConsensusMixture(2, n_runs=2).fit(counts, known_of(labels))
+    assert model.n_clusters_ == 2
+    with pytest.raises(ValueError, match=r"only 199 can be kept apart, given what is known"):
+        ConsensusMixture(200, n_runs=2).fit(counts, np.where(np.arange(200) < 2, 1, -1))
+
+
+def test_cut_and_merged_follow_known_clusters(guided):
+    model, _, y = guided
+    assert len(set(model.cut(3)[[np.flatnonzero(y == name)[0] for name in model.known_clusters_]])) == 3
+    merged = model.merged(4)
+    for name, label in merged.known_clusters_.items():
+        assert (merged.labels_[y == name] == label).all()
+
+
+def test_examples_from_elsewhere_say_what_a_cluster_is():
+    counts, labels = topics()
+    others, other_labels = topics(seed=3)
+    examples = {"apples": others[other_labels == 0][:4], "nobody's": np.eye(1, 100, 99, dtype=int)}
+    model = ConsensusMixture(n_words=15).fit(counts, examples=examples)
+    assert model.labels_.shape == (200,)
+    own = model.labels_ == model.known_clusters_["apples"]
+    assert (labels[own] == 0).mean() > 0.9
+    assert own[labels == 0].mean() > 0.9
+    np.testing.assert_array_equal(
+        model.cluster_word_counts_.sum(axis=1),
+        [counts.sum(axis=1)[model.labels_ == c].sum() for c in range(model.n_clusters_)],
+    )
+
+
+def test_known_clusters_hold_where_a_sample_forms_the_clusters(monkeypatch):
+    counts, labels = topics(n_documents=600)
+    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 200)
+    y = known_of(labels, per_topic=70)  # more than half of the sample
+    y[np.flatnonzero(labels == 4)[:2]] = "apples"  # as the sampler would not have it
+    model = ConsensusMixture(n_words=15).fit(counts, y)
+    for name, label in model.known_clusters_.items():
+        assert (model.labels_[y == name] == label).all()
+    assert adjusted_rand_score(labels, model.labels_) > 0.9
+
+
+def test_documents_of_weight_0_are_put_into_the_clusters_of_others():
+    counts, labels = topics()
+    rng = np.random.default_rng(0)
+    weights = (rng.random(200) < 0.7).astype(float)
+    model = ConsensusMixture(n_words=15).fit(counts, sample_weight=weights)
+    assert (model.labels_ >= 0).all()
+    assert adjusted_rand_score(labels, model.labels_) > 0.9
+    assert model.cluster_sizes_.sum() == 200
+    # They have no say: whatever they are, the others' clusters are the same.
+    shuffled = counts.toarray()
+    zero = np.flatnonzero(weights == 0)
+    shuffled[zero] = rng.permutation(shuffled[zero].ravel()).reshape(zero.size, -1)
+    again = ConsensusMixture(n_words=15).fit(shuffled, sample_weight=weights)
+    assert adjusted_rand_score(model.labels_[weights > 0], again.labels_[weights > 0]) == 1.0
+
+
+def test_runs_see_documents_as_often_as_their_weights_say():
+    counts, _ = topics()
+    weights = np.where(np.arange(200) < 100, 1.0, 0.3)
+    model = ConsensusMixture(n_runs=20).fit(counts, sample_weight=weights)
+    seen = (model._runs >= 0).mean(axis=0)
+    assert (seen[:100] == 1.0).all()
+    assert abs(seen[100:].mean() - 0.3) < 0.03
+
+
+def test_runs_need_not_see_a_document_of_small_weight():
+    counts, labels = topics()
+    weights = np.where(np.arange(200) % 2 == 0, 0.02, 1.0)
+    model = ConsensusMixture(n_words=15).fit(counts, sample_weight=weights)
+    assert adjusted_rand_score(labels, model.labels_) > 0.9
+    assert ((model.cluster_stabilities_ > 0) & (model.cluster_stabilities_ <= 1)).all()
+
+
+def test_equal_weights_change_nothing():
+    counts, _ = topics()
+    weighted, free = (ConsensusMixture().fit(counts, sample_weight=weight) for weight in (np.full(200, 0.3), None))
+    np.testing.assert_array_equal(weighted.labels_, free.labels_)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sample_weight": [1, 2]}, "sample_weight has 2 weights, there are 200 documents"),
+        ({"sample_weight": [-1.0] + [1.0] * 199}, "sample_weight has -1.0 at 0"),
+        ({"sample_weight": [0] * 200}, "all weights in sample_weight are zero"),
+        ({"sample_weight": [float("inf")] * 200}, "sample_weight has inf at 0"),
+        ({"y": [1, 2, 3]}, "y has 3 labels, there are 200 documents"),
+        ({"examples": {"a": np.ones((1, 7))}}, "has 7 features"),
+    ],
+)
+def test_mistakes_are_named(given, message):
+    counts, _ = topics()
+    with pytest.raises(ValueError, match=message):
+        ConsensusMixture().fit(counts, **given)
+
+
+def test_identical_documents_count_once_if_that_is_asked_for():
+    counts, labels = topics()
+    copies = np.repeat(np.arange(200), np.where(np.arange(200) == 5, 300, 1))
+    many = counts[copies]
+    once = ConsensusMixture(n_words=15, duplicates="once").fit(many)
+    each = ConsensusMixture(n_words=15).fit(counts)
+    # Labels are numbered by size, and document 5 makes its cluster the largest.
+    assert adjusted_rand_score(once.labels_[np.unique(copies, return_index=True)[1]], each.labels_) == 1.0
+    assert np.unique(once.labels_[copies == 5]).size == 1
+    assert once.cluster_sizes_.sum() == 499
+    assert adjusted_rand_score(labels[copies], once.labels_) > 0.9
+
+
+def test_of_identical_documents_those_that_are_known_count():
+    counts = scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [1, 0], [0, 1], [1, 0], [0, 1]]))
+    known = np.array([-1, 0, 0, -1, 1, -1], dtype=np.int32)
+    assert count_once(counts, known, 1.0).tolist() == [False, True, False, True, True, False]
+    assert count_once(counts, np.full(6, -1, np.int32), 1.0).tolist() == [True, False, False, True, False, False]
+
+
+def test_the_same_on_any_number_of_threads(guided):
+    model, labels, y = guided
+    counts, _ = topics()
+    weights = np.linspace(0, 2, labels.size)
+    one, two = (
+        ConsensusMixture(n_words=15, n_jobs=n, duplicates="once").fit(counts, y, weights).labels_ for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one, two)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(ConsensusMixture(n_words=15, n_jobs=1).fit(counts, y).labels_, model.labels_)
