@@ -315,3 +315,56 @@ def test_an_algorithm_of_the_papers_behind_texts(name):
     assert assigned.labels.tolist() == [clustering.labels[0], -1]
     with pytest.raises(ValueError, match="cannot be saved"):
         clustering.save("nowhere")
+
+
+def test_seed_words_name_clusters():
+    clustering = textmix.cluster(TEXTS, language=None, seed_words={"Accounts": ["password", "sesame"], "Post": ["van"]})
+    assert set(clustering.known_clusters) == {"Accounts", "Post"}
+    own = clustering.clusters[clustering.known_clusters["Accounts"]]
+    assert (own.name, own.known) == ("Accounts", True)
+    assert {text for text, label in zip(TEXTS, clustering.labels, strict=True) if label == own.index} == {
+        *TOPICS["login"]
+    }
+    assert "Accounts: " in repr(clustering)
+
+
+def test_known_texts_stay_together_and_names_are_kept_when_saved(tmp_path):
+    y = [topic if i < 8 else None for i, topic in enumerate(LABELS)]
+    clustering = textmix.cluster(TEXTS, y=y, sample_weight=np.ones(len(TEXTS)), language=None)
+    assert set(clustering.known_clusters) == {"refund", "login"}
+    clustering.save(tmp_path / "run")
+    loaded = textmix.load(tmp_path / "run")
+    assert loaded.known_clusters == clustering.known_clusters
+    assert [cluster.name for cluster in loaded.clusters] == [cluster.name for cluster in clustering.clusters]
+    assert loaded.with_n_clusters(2).known_clusters.keys() == clustering.known_clusters.keys()
+    both = loaded.with_n_clusters(1)
+    assert both.clusters[0].name == "refund / login"
+
+
+def test_clusters_of_another_clustering_stay(clustering):
+    new = ["refund money", "courier parcel", "zebra lion", "lion zebra tiger", "tiger zebra", "lion tiger zebra"]
+    later = textmix.cluster(new, frozen=clustering, language=None)
+    names = {later.clusters[label].name for label in later.labels[:2]}
+    assert names == {clustering.clusters[clustering.labels[i]].name for i in (0, 8)}
+    assert len(set(later.labels[2:].tolist()) & set(later.known_clusters.values())) == 0
+    assert sum(label < 0 for label in later.known_clusters.values()) == 1
+    by_texts = textmix.cluster(new, frozen={"Zoo": ["zebra lion"]}, language=None)
+    assert by_texts.clusters[by_texts.labels[2]].name == "Zoo"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed_words": {"Post": ["the", "qwerty"]}}, r"no text has a seed word of 'Post' \(the, qwerty\)"),
+        ({"seed_words": {"Post": "van"}}, "single str"),
+        ({"seed_words": {"Post": ["van"]}, "alpha": 0.1}, "seed_words is for the model 'consensus'"),
+        ({"frozen": ["van"]}, "frozen must be a Clustering or"),
+        ({"frozen": {"Post": "van"}}, "single str"),
+        ({"y": [1]}, "y has 1 labels"),
+        ({"y": [1] * 36, "model": KMeans(2)}, "y is for the model 'consensus', not for KMeans"),
+        ({"duplicates": "twice"}, "'duplicates' parameter"),
+    ],
+)
+def test_guidance_that_cannot_be_followed_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        textmix.cluster(TEXTS, **given)

@@ -63,6 +63,14 @@ def test_version_and_help(program):
         (["cluster", "EMPTY"], "no rows"),
         (["cluster", "TABLE", "--out", "TABLE"], "is a file"),
         (["cluster", "TABLE", "--out", "FOLDER"], "holds other files"),
+        (["cluster", "TABLE", "--known", "cluster"], 'no column "cluster"'),
+        (["cluster", "TABLE", "--weight", "text"], 'row 1: the weight in column "text" must be a number'),
+        (["cluster", "TABLE", "--seed-words", "nowhere.txt"], 'cannot read "nowhere.txt"'),
+        (["cluster", "TABLE", "--seed-words", "TABLE"], "line 1: expected a name, a colon and words"),
+        (["cluster", "TABLE", "--seed-words", "EMPTY"], "has no seed words"),
+        (["cluster", "TABLE", "--frozen", "nowhere"], 'there is no folder "nowhere"'),
+        (["cluster", "TABLE", "--known", "topic", "--alpha", "1"], "y is for the model 'consensus'"),
+        (["cluster", "TABLE", "--known", "topic", "--memory", "1GB", "--out", "new"], "are for runs in memory"),
         (["assign", "nowhere", "TABLE"], 'there is no folder "nowhere"'),
         (["assign", "FOLDER", "TABLE"], "is no textmix run"),
         (["evaluate", "FOLDER"], "is no textmix run"),
@@ -139,6 +147,29 @@ def test_clusters_are_as_many_or_as_fine_as_asked_for(program, table, tmp_path):
 
     assert [n_clusters("--clusters", n) for n in (1, 3, 4)] == [1, 3, 4]
     assert n_clusters("--granularity", "coarse") <= n_clusters("--model", "consensus", "--granularity", 50)
+
+
+def test_what_is_known_beforehand_guides_the_clusters(program, tmp_path):
+    texts = ["refund money", "money refund bank", "login password", "password login reset"] * 6
+    table, seeds, run, later = (tmp_path / name for name in ("t.csv", "seeds.txt", "run", "later"))
+    known = {1: "Money", 7: "Money", 2: "Access"}
+    rows = [f"{text},{known.get(i, '')},{1 + i % 2}" for i, text in enumerate(texts)]
+    table.write_text("\n".join(["text,known,weight", *rows]) + "\n")
+    options = ["--known", "known", "--weight", "weight", "--duplicates", "once", "--out", run]
+    code, shown, error = program("cluster", table, *options)
+    assert (code, error) == (0, "")
+    assert "Money: " in shown
+    with (run / "clusters.csv").open() as file:
+        assert {row["name"] for row in csv.DictReader(file)} == {"Money", "Access"}
+    info = json.loads((run / "run.json").read_text())
+    assert info["guidance"] == {"known": "known", "weight": "weight"}
+    assert set(info["result"]["known_clusters"]) == {"Money", "Access"}
+    seeds.write_text("# looked for\n\nAccess: login, sesame\nParcels: reset\n")
+    code, shown, error = program("cluster", table, "--frozen", run, "--seed-words", seeds, "--out", later)
+    assert (code, error) == (0, "")
+    names = json.loads((later / "run.json").read_text())["result"]["known_clusters"]
+    assert set(names) == {"Money", "Access", "Parcels"}
+    assert ("No text is in 1 known cluster: Parcels" in shown) == (names["Parcels"] == -1)
 
 
 def test_the_outlier_threshold_can_be_given(program, table, tmp_path):

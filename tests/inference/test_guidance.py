@@ -92,7 +92,8 @@ def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
         assert found[document] == (np.argmax(expected) if max(expected) > 0 else -1)
 
 
-def test_those_that_fit_best_start_in_known_clusters_and_only_so_many():
+def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatch):
+    monkeypatch.setattr(guidance, "SMALL", 3)
     documents, _ = random_documents(n_free=200)
     n_clusters = 40
     labels = start_labels(documents, n_clusters, np.random.default_rng(0))

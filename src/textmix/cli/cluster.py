@@ -66,7 +66,8 @@ def cluster_files(
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
     scores = _compare(clustering, documents)
     if output.folder is not None:
-        _save(clustering, documents, columns, scores, output)
+        notes = {"input": describe_input(documents.report, columns), "guidance": guidance.describe(), "scores": scores}
+        _save(clustering, notes, output)
     clustering.seconds["all"] = time.perf_counter() - started
     show(clustering, documents.report, columns, scores, output)
 
@@ -109,16 +110,9 @@ def _compare(clustering: Clustering, documents: Documents) -> dict[str, float] |
     return agreement(documents.labels, clustering.labels)
 
 
-def _save(
-    clustering: Clustering,
-    documents: Documents,
-    columns: Mapping[str, str | None],
-    scores: dict[str, float] | None,
-    output: Output,
-) -> None:
+def _save(clustering: Clustering, notes: Mapping[str, Any], output: Output) -> None:
     assert output.folder is not None
     started = time.perf_counter()
-    notes = {"input": describe_input(documents.report, columns), "scores": scores}
     clustering.save(output.folder, force=output.force, notes=notes)
     clustering.seconds["saving"] = time.perf_counter() - started
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,19 @@ from textmix.clustering import load
 
 @dataclass(frozen=True)
 class Guidance:
-    """Columns that guide clustering, where there are any."""
+    """Columns and files that guide clustering, where there are any."""
 
     known: str | None = None
     weight: str | None = None
+    seed_words: Path | None = None
+    frozen: Path | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Settings that come from files."""
+        return {
+            "seed_words": None if self.seed_words is None else read_seed_words(self.seed_words),
+            "frozen": None if self.frozen is None else load(self.frozen),
+        }
 
     @property
     def columns(self) -> list[str]:
@@ -35,13 +44,9 @@ class Guidance:
             given["sample_weight"] = as_weights(documents.more[self.weight], self.weight)
         return given
 
-
-def guiding_settings(seed_words: Path | None, frozen: Path | None) -> dict[str, Any]:
-    """Settings that come from files."""
-    return {
-        "seed_words": None if seed_words is None else read_seed_words(seed_words),
-        "frozen": None if frozen is None else load(frozen),
-    }
+    def describe(self) -> dict[str, str]:
+        """What run.json says of it."""
+        return {name: str(value) for name, value in asdict(self).items() if value is not None}
 
 
 def read_seed_words(path: Path) -> dict[str, list[str]]:

@@ -113,6 +113,7 @@ def cluster(
     from textmix.cli import cluster as command
     from textmix.cli import guidance, large
 
+    guides = guidance.Guidance(known, weight, seed_words, frozen)
     engine_name = options.choose_engine(engine, scheduler)
     settings = {
         "model": model.value,
@@ -123,7 +124,7 @@ def cluster(
         "n_sweeps": sweeps,
         "outlier_size": outlier_size,
         "outlier_threshold": outlier_threshold,
-        **guidance.guiding_settings(seed_words, frozen),
+        **guides.settings(),
         "duplicates": None if duplicates is None else duplicates.value,
         "inference": None if inference is None else inference.value,
         "init": None if init is None else init.value,
@@ -139,7 +140,6 @@ def cluster(
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
     output = command.Output(out, force, top, quiet)
-    guides = guidance.Guidance(known, weight)
     plan = large.make_plan(out, n_bytes, engine_name, scheduler, work, resume=resume, force=force)
     if plan is None:
         command.cluster_files(files, columns, settings, guides, output, started)

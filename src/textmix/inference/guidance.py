@@ -18,7 +18,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
-START_SIZE = 2.0  # of a known cluster: times the mean size of all that there are at the start
+START_SIZE, SMALL = 2.0, 20  # of a known cluster: times the mean size of all at the start, and in any case
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
 _BLOCK = 1 << 14  # documents compared with all known clusters together
 
@@ -85,14 +85,14 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
 def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance.
 
-    A known cluster starts with no more documents than are START_SIZE times the mean of all: a larger one would draw in
-    what has little to do with it while all others are still as chance made them.
+    A known cluster starts with twice as many documents as all have in the mean at the most, or with some few: a larger
+    one would draw in what has little to do with it while all others are still as chance made them.
     """
     labels = rng.integers(n_clusters, size=documents.counts.shape[0], dtype=np.int32)
     if documents.known.size == 0:
         return labels
     best, fits = fit_known(documents)
-    most = max(1, round(START_SIZE * documents.n_free / n_clusters))
+    most = max(SMALL, round(START_SIZE * documents.n_free / n_clusters))
     order = np.lexsort((-fits, best))  # cluster by cluster, those that fit best first
     sizes = np.bincount(best + 1, minlength=documents.n_known + 1)  # of those that fit none, and of each cluster
     place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

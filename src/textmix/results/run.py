@@ -83,6 +83,7 @@ def describe_run(
         "documents": dict(documents),
         "result": {
             "n_clusters": int(mixture.cluster_sizes.size),
+            "known_clusters": mixture.known_clusters,
             "n_outliers": int(np.count_nonzero(outliers)),
             "inference": mixture.inference,
             "n_sweeps": mixture.n_sweeps,
