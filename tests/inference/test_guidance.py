@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,11 +23,13 @@ from textmix.inference.guidance import (
 from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.ordering import renumber
 
+INTERPRETED = bool(numba.config.DISABLE_JIT)
+
 
 @pytest.mark.parametrize("prior_name", ["finite, room left", "finite, few clusters", "process"])
 @pytest.mark.parametrize("last_two", [(0, 0), (0, 1)], ids=["together", "apart"])
 def test_sweeps_draw_from_the_posterior_given_the_fixed_documents(prior_name, last_two):
-    prior, rng, n_draws = PRIORS[prior_name], np.random.default_rng(1), 4000
+    prior, rng, n_draws = PRIORS[prior_name], np.random.default_rng(1), 400 if INTERPRETED else 4000
     together = last_two[0] == last_two[1]
     possible = {
         partition: probability

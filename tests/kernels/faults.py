@@ -27,6 +27,9 @@ METROPOLIS_TESTS = "tests/inference/test_metropolis.py"
 PARALLEL_TESTS = "tests/inference/test_parallel.py"
 ASYMMETRIC_TESTS = "tests/inference/test_asymmetric_priors.py"
 PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
+CONSENSUS_TESTS = "tests/inference/test_consensus.py"
+MERGING_TESTS = "tests/inference/test_merging.py"
+GUIDANCE_TESTS = "tests/inference/test_guidance.py"
 
 
 class Fault(NamedTuple):
@@ -673,6 +676,55 @@ FAULTS = [
         "lengths=-model.unit * np.log1p(",
         "lengths=-np.log1p(",
         PERPLEXITY_TESTS,
+    ),
+    Fault(
+        "the same word of a document is drawn twice",
+        "kernels/counts.py",
+        "                    place = top\n",
+        "                    place = places[other]\n",
+        CONSENSUS_TESTS,
+    ),
+    Fault(
+        "a drawn word is counted for the one before it",
+        "kernels/counts.py",
+        "while n < most and places[n] < passed:",
+        "while n < most and places[n] <= passed:",
+        CONSENSUS_TESTS,
+    ),
+    Fault(
+        "of two clusters that are merged one has no entropy of its own",
+        "kernels/merging.py",
+        " - x_log_x(value) - x_log_x(values[entry])",
+        " - x_log_x(value)",
+        MERGING_TESTS,
+    ),
+    Fault(
+        "words that both clusters have are those of one when they are merged",
+        "kernels/merging.py",
+        "words[free], values[free] = words[i], values[i] + values[j]",
+        "words[free], values[free] = words[i], values[i]",
+        MERGING_TESTS,
+    ),
+    Fault(
+        "a cluster merged with one that is kept apart is not",
+        "inference/merging.py",
+        "        apart[one] |= apart[other]\n",
+        "        apart[one] &= apart[other]\n",
+        MERGING_TESTS,
+    ),
+    Fault(
+        "fixed documents are moved",
+        "inference/collapsed_gibbs.py",
+        "n_documents = self.labels.size - self.n_fixed",
+        "n_documents = self.labels.size",
+        GUIDANCE_TESTS,
+    ),
+    Fault(
+        "known clusters of many words fit better",
+        "inference/guidance.py",
+        "lift = gains.data / totals[gains.indices] * in_all.sum()",
+        "lift = gains.data * in_all.sum()",
+        GUIDANCE_TESTS,
     ),
 ]
 
