@@ -85,9 +85,9 @@ STEPS: dict[str, tuple[str, ...]] = {
     "counts.hash_rows": ("twins",),
     "counts.count_lengths": ("recount", "twins"),
     "counts.leave_out_words": ("twins",),
-    "counts.draw_words": ("twins",),
-    "merging.costs_of_merging": ("twins",),
-    "merging.add_rows": ("twins",),
+    "counts.draw_words": ("twins", "reference", "faults"),
+    "merging.costs_of_merging": ("twins", "reference", "faults"),
+    "merging.add_rows": ("twins", "reference", "faults"),
 }
 
 PRIORS = {

@@ -176,11 +176,9 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     if empty:
         say(console, f"No text is in {plural(len(empty), 'known cluster')}: {', '.join(empty)}", style="yellow")
     if clusters and clusters[0].stability is not None and n_shown:
-        say(
-            console,
-            "agreed: overlap with the most similar cluster of a run, on average",
-            style="dim",
-        )
+        known = clustering.stability is not None and not np.isnan(clustering.stability)
+        overall = f"; {clustering.stability:.0%} over all texts" if known else ""
+        say(console, f"agreed: overlap with the most similar cluster of a run, on average{overall}", style="dim")
     console.print()
 
 

@@ -48,7 +48,7 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
-LABEL_BETA = 0.5  # of granularity 1
+LABEL_BETA = 0.6  # of granularity 1
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
 ALL, ONCE = "all", "once"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 18  # labels
@@ -43,12 +44,11 @@ def renumber(
 
     −1 stays for a cluster without documents.
     """
-    labels = np.full(clusters.size, -1, np.int32)
-    for place, cluster in enumerate(clusters.tolist()):
-        own = after[before == cluster]
-        if cluster >= 0 and own.size:
-            labels[place] = np.bincount(own).argmax()
-    return after, labels
+    known = (before >= 0) & (after >= 0)
+    shape = (max(int(before.max(initial=-1)), int(clusters.max(initial=-1))) + 2, int(after.max(initial=-1)) + 2)
+    shared = scipy.sparse.csr_array((np.ones(np.count_nonzero(known)), (before[known], after[known])), shape=shape)
+    labels = np.where(np.diff(shared.indptr) > 0, np.asarray(shared.argmax(axis=1)).ravel(), -1)
+    return after, np.where(clusters >= 0, labels[clusters], -1).astype(np.int32)
 
 
 def are_among(clusters: NDArray[np.int32], n_clusters: int) -> NDArray[np.bool_]:
