@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from importlib import import_module
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,9 @@ class Clustering:
     def outliers(self) -> NDArray[np.bool_]:
         """Whether a text fits nowhere.
 
-        By the consensus: it is alone in its cluster, or its outlier score is above the threshold (0.25); by one run:
-        its cluster has no more texts than the setting outlier_size (1).
+        By the consensus: it is alone in a cluster that was not known before, or its outlier score is above the
+        threshold (0.25); by one run: its cluster has no more texts than the setting outlier_size (1). Outliers keep
+        their labels, and count in the sizes of clusters.
         """
         if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
@@ -199,7 +201,9 @@ class Clustering:
             raise ValueError(
                 f"the clusters of {type(self.estimator).__name__} cannot be merged; those of a consensus can"
             )
-        return self._with(self.estimator.merged(n_clusters))
+        if not isinstance(n_clusters, Integral):
+            raise ValueError(f"n_clusters must be a whole number, not {n_clusters!r}")
+        return self._with(self.estimator.merged(int(n_clusters)))
 
     def with_outlier_threshold(self, threshold: float) -> Clustering:
         """The same clustering with other outliers: texts whose score is above this, or that are alone in a cluster."""
@@ -207,8 +211,8 @@ class Clustering:
             raise ValueError(
                 f"{type(self.estimator).__name__} has no outlier_threshold; fit it with another outlier_size"
             )
-        if np.isnan(threshold):
-            raise ValueError("the outlier threshold must be a number, not NaN")
+        if not isinstance(threshold, Real) or np.isnan(float(threshold)):
+            raise ValueError(f"the outlier threshold must be a number, not {threshold!r}")
         return self._with(copy(self.estimator).set_params(outlier_threshold=float(threshold)))
 
     def _with(self, estimator: Any) -> Clustering:

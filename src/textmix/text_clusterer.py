@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.clustering import MODELS, Clustering
+from textmix.clustering import MODELS, Clustering, LargeClustering
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import ConsensusMixture
@@ -198,15 +198,19 @@ max_document_frequency
         self.n_clusters_ = self.clustering_.n_clusters
         return self
 
+    def fit_predict(self, X: Iterable[str | None], y: Any = None, **known: Any) -> NDArray[np.int32]:
+        """`fit` and its labels."""
+        return self.fit(X, y, **known).labels_
+
     def _examples(self, corpus: Corpus) -> dict[str, Any]:
         """Documents of known clusters, in the columns of a corpus: texts, or one that is made of seed words."""
         examples: dict[str, Any] = {}
         for name, texts in _texts_by_name(self.frozen).items():
             examples[name] = corpus.count(texts)
         for name, words in (self.seed_words or {}).items():
-            if isinstance(words, str):
-                raise ValueError(f"seed_words of {name!r} is a single str; give a list of words")
-            words = list(words)
+            if isinstance(words, str) or not isinstance(words, Iterable):
+                raise ValueError(f"seed_words of {name!r} is a single {type(words).__name__}; give a list of words")
+            words = [str(word) for word in words]
             counts = corpus.count([" ".join(words)] * SEED_COUNT)
             if counts.nnz == 0:
                 shown = ", ".join(words) or "none given"
@@ -232,6 +236,10 @@ max_document_frequency
         for name in ("seed_words", "frozen"):
             if getattr(self, name) is not None and not isinstance(model, ConsensusMixture):
                 raise ValueError(f"{name} is for the model 'consensus', not for {type(model).__name__}")
+        if self.seed_words is not None and not isinstance(self.seed_words, Mapping):
+            raise ValueError(f"seed_words must be {{name: words}}, not {type(self.seed_words).__name__}")
+        if isinstance(self.frozen, LargeClustering):
+            raise ValueError("frozen is a run with its texts on disk; its clusters cannot be taken over")
         if isinstance(model, PartitionMixture):
             model._validate_params()
             count_threads(model.n_jobs)
@@ -314,8 +322,14 @@ def _texts_by_name(frozen: Clustering | Mapping[str, Iterable[str]] | None) -> d
     if isinstance(frozen, Clustering):
         return frozen.texts_by_name()
     if not isinstance(frozen, Mapping):
-        raise ValueError(f"frozen must be a Clustering or {{name: texts}}, not {type(frozen).__name__}")
-    return {str(name): _as_list(texts) for name, texts in frozen.items()}
+        kind = type(frozen).__name__
+        raise ValueError(f"frozen must be a Clustering, as textmix.load gives it, or {{name: texts}}, not {kind}")
+    by_name = {}
+    for name, texts in frozen.items():
+        by_name[str(name)] = [] if isinstance(texts, str) else list(texts)
+        if not by_name[str(name)]:
+            raise ValueError(f"frozen of {name!r} is {'a single str' if texts else 'empty'}; give a list of texts")
+    return by_name
 
 
 def _as_list(texts: Any) -> list[Any]:

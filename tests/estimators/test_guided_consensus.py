@@ -13,6 +13,7 @@ from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
 from textmix.estimators import consensus_mixture
 from textmix.estimators.guidance import count_once
+from textmix.inference import consensus
 
 
 def known_of(labels, per_topic=2):
@@ -53,7 +54,7 @@ def test_what_belongs_together_by_y_is_together_whatever_it_says():
     assert model.known_clusters_["7"] != model.known_clusters_["8"]
 
 
-@pytest.mark.parametrize("unknown", [-1, None, "", float("nan")], ids=["-1", "None", "empty", "NaN"])
+@pytest.mark.parametrize("unknown", [-1, None, "", float("nan"), "-1"], ids=["-1", "None", "empty", "NaN", "'-1'"])
 def test_where_nothing_is_known_y_changes_nothing(unknown):
     counts, _ = topics()
     y = np.full(counts.shape[0], unknown, dtype=object)
@@ -75,8 +76,8 @@ def test_identical_documents_follow_the_one_that_is_known():
     model = ConsensusMixture(n_runs=3).fit(counts, y)
     apart = model.known_clusters_["apart"]
     assert model.labels_[200] == apart
-    if y[0] is None:
-        assert model.labels_[[0, 201]].tolist() == [apart, apart]
+    assert y[0] is None
+    assert model.labels_[[0, 201]].tolist() == [apart, apart]
     assert model.labels_[1] == model.labels_[202]
 
 
@@ -191,6 +192,7 @@ def test_equal_weights_change_nothing():
         ({"sample_weight": [float("inf")] * 200}, "sample_weight has inf at 0"),
         ({"y": [1, 2, 3]}, "y has 3 labels, there are 200 documents"),
         ({"examples": {"a": np.ones((1, 7))}}, "has 7 features"),
+        ({"examples": [np.ones((1, 100))]}, "examples must be"),
     ],
 )
 def test_mistakes_are_named(given, message):
@@ -230,3 +232,111 @@ def test_the_same_on_any_number_of_threads(guided):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(ConsensusMixture(n_words=15, n_jobs=1).fit(counts, y).labels_, model.labels_)
+
+
+def contradicting(n_documents=200):
+    """Documents and a y that has nothing to do with their words, and knows half of them."""
+    counts, _ = topics(n_documents)
+    rng = np.random.default_rng(5)
+    return counts, np.where(rng.random(n_documents) < 0.5, rng.integers(4, size=n_documents), -1)
+
+
+@pytest.mark.parametrize("most", [1000, 60], ids=["all seen", "a sample"])
+@pytest.mark.parametrize("settings", [{}, {"n_clusters": 4}, {"n_clusters": 90}, {"duplicates": "once"}], ids=str)
+def test_y_holds_even_against_the_words(monkeypatch, most, settings):
+    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", most)
+    counts, y = contradicting()
+    counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[:50])))  # some known under another name
+    y = np.append(y, np.where(np.arange(50) % 2 == 0, -1, (y[:50] + 1) % 4))
+    model = ConsensusMixture(n_words=15, n_runs=3, **settings).fit(counts, y)
+    found = {name: np.unique(model.labels_[y == int(name)]).tolist() for name in model.known_clusters_}
+    assert found == {name: [label] for name, label in model.known_clusters_.items()}
+    assert len(set(model.known_clusters_.values())) == len(model.known_clusters_) == 4
+    if "n_clusters" in settings:
+        assert model.n_clusters_ == settings["n_clusters"]
+
+
+def test_runs_and_the_step_that_brings_them_together_keep_to_y(monkeypatch):
+    counts, y = contradicting()
+    fit, known = consensus.fit_partition, y[y >= 0]
+    n_parts = []
+
+    def fit_and_look(*arguments):
+        fitted = fit(*arguments)
+        n_parts.append([np.unique(fitted.labels[-known.size :][known == group]).size for group in range(4)])
+        return fitted
+
+    monkeypatch.setattr(consensus, "fit_partition", fit_and_look)
+    ConsensusMixture(n_words=15, n_runs=3, n_jobs=1).fit(counts, y)
+    assert n_parts == [[1, 1, 1, 1]] * (3 + consensus.N_STARTS)
+
+
+def test_copies_of_a_known_document_are_known_too():
+    counts, y = contradicting()
+    y[0] = 2
+    many = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[[0] * 30])))
+    model = ConsensusMixture(n_words=15, n_runs=3).fit(many, np.append(y, [-1] * 30))
+    assert (model.labels_[200:] == model.known_clusters_["2"]).all()
+    assert model.converged_
+
+
+def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
+    rng = np.random.default_rng(0)
+    n_known, foreign_topics = 200, np.repeat(np.arange(10), 12)
+    foreign = np.zeros((foreign_topics.size, 80), int)
+    for row, topic in enumerate(foreign_topics):
+        foreign[row, 8 * topic : 8 * (topic + 1)] = rng.multinomial(6, np.full(8, 1 / 8))
+    counts = scipy.sparse.csr_array(
+        scipy.sparse.block_diag((np.repeat(np.eye(n_known, dtype=int), 4, axis=1), foreign))
+    )
+    y = np.append(np.arange(n_known), np.full(len(foreign), -1))
+    model = ConsensusMixture(n_runs=4).fit(counts, y)
+    assert not set(model.labels_[n_known:].tolist()) & set(model.known_clusters_.values())
+    assert adjusted_rand_score(foreign_topics, model.labels_[n_known:]) > 0.9
+
+
+def test_known_clusters_are_named_right_when_documents_are_split_off():
+    model = ConsensusMixture(2).fit([[3, 2, 1], [3, 2, 0]], [None, "A"])
+    assert model.known_clusters_["A"] == model.labels_[1] != model.labels_[0]
+
+
+def test_fit_predict_takes_what_fit_takes():
+    counts, labels = topics()
+    model = ConsensusMixture(n_runs=2)
+    found = model.fit_predict(counts, known_of(labels), sample_weight=np.ones(200))
+    np.testing.assert_array_equal(found, model.labels_)
+    assert len(model.known_clusters_) == 3
+
+
+def test_a_document_alone_in_a_known_cluster_is_no_outlier():
+    counts = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 1, 1]])
+    assert ConsensusMixture().fit(counts).outliers_.tolist() == [False, False, True]
+    assert ConsensusMixture().fit(counts, [-1, -1, 5]).outliers_.tolist() == [False, False, False]
+
+
+def test_some_document_with_words_must_have_weight():
+    with pytest.raises(ValueError, match="no document with words has a weight"):
+        ConsensusMixture().fit([[1, 0], [0, 0]], sample_weight=[0, 1])
+
+
+def test_of_copies_that_count_once_the_largest_weight_counts():
+    counts, _ = topics()
+    many = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[:1])))
+    model = ConsensusMixture(n_runs=4, duplicates="once").fit(many, sample_weight=np.append(1e-9, np.ones(200)))
+    assert (model._runs >= 0).all()
+
+
+def test_known_clusters_without_texts_are_not_among_those_asked_for():
+    counts, _ = topics()
+    counts = scipy.sparse.csr_array(scipy.sparse.hstack((counts, scipy.sparse.csr_array((200, 5), dtype=int))))
+    nowhere = {str(i): np.eye(1, 105, 100 + i, dtype=int) for i in range(5)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConsensusMixture(3, n_words=15, n_runs=3).fit(counts, examples=nowhere)
+    assert model.n_clusters_ == 3
+    assert set(model.known_clusters_.values()) == {-1}
+
+
+def test_a_sample_that_has_no_word_in_common(monkeypatch):
+    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 10)
+    assert ConsensusMixture(n_runs=2).fit(np.eye(30, dtype=int)).n_clusters_ == 30

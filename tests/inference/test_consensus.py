@@ -148,6 +148,6 @@ def test_documents_that_fit_least_are_split_off():
     apart = split_off(counts, labels, 4, 1.0, unknown)
     assert apart[2] == apart[4]
     assert apart.max() == 3
-    check_number(counts, 4, 1.0, unknown, 0)
+    check_number(counts, 4, 1.0, unknown)
     with pytest.raises(ValueError, match="only 4 of the texts are different"):
-        check_number(counts, 5, 1.0, unknown, 0)
+        check_number(counts, 5, 1.0, unknown)

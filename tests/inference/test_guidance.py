@@ -81,7 +81,7 @@ def random_documents(n_free=30, n_known=3, n_examples=8, n_words=12, seed=0):
 
 
 def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
-    monkeypatch.setattr(guidance, "_BLOCK", 7)
+    monkeypatch.setattr(guidance, "_BLOCK", 21)
     documents, counts = random_documents()
     found, fits = fit_known(documents)
     for document in range(documents.n_free):
@@ -100,7 +100,7 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
     documents, _ = random_documents(n_free=200)
     n_clusters = 40
     labels = start_labels(documents, n_clusters, np.random.default_rng(0))
-    by_chance = np.random.default_rng(0).integers(n_clusters, size=208, dtype=np.int32)
+    by_chance = np.random.default_rng(0).integers(3, n_clusters, size=208, dtype=np.int32)
     best, fits = fit_known(documents)
     assert labels[200:].tolist() == documents.known.tolist()
     for known in range(3):
@@ -108,6 +108,7 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
         assert (labels[ranked[:10]] == known).all()
         np.testing.assert_array_equal(labels[ranked[10:]], by_chance[ranked[10:]])
     free = documents._replace(known=np.empty(0, np.int32), n_known=0)
+    by_chance = np.random.default_rng(0).integers(n_clusters, size=208, dtype=np.int32)
     np.testing.assert_array_equal(start_labels(free, n_clusters, np.random.default_rng(0)), by_chance)
     assert free.n_free == 208
 
@@ -118,8 +119,9 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
         ([2, 2, 2], [1, 1, 1]),
         ([4, 2, 3, 4], [1, 0.5, 0.75, 1]),
         ([0, 1, 1, 0], [0, 1, 1, 0]),
-        ([1e6, 1, 1, 1], [1, 1, 1, 1]),
-        ([100, 6, 3, 3], [1, 1, 0.5, 0.5]),
+        ([1e6, 1, 1, 1], [1, 1 / 3, 1 / 3, 1 / 3]),
+        ([100, 6, 3, 3], [1, 1 / 2, 1 / 4, 1 / 4]),
+        ([1e307, 1e307, 0], [1, 1, 0]),
         ([100, 80, 20, 10, 0], [1, 0.8, 0.2, 0.1, 0]),
         ([], []),
     ],

@@ -154,6 +154,7 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
         say(console, sentence, style="yellow")
 
 
+N_KNOWN = 12  # known clusters that are listed
 _FOUND_BY = {
     "metropolis": ", found by the metropolis sampler",
     "parallel": ", found by the parallel sampler",
@@ -163,23 +164,34 @@ _FOUND_BY = {
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
     fitting = set(np.unique(clustering.labels[~clustering.outliers]).tolist())
     clusters = [cluster for cluster in clustering.clusters if cluster.index in fitting]
-    empty = [name for name, label in clustering.known_clusters.items() if label < 0]
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     n_runs = getattr(clustering.estimator, "n_runs_", None)
     if n_runs is not None:
         by = f" that {plural(n_runs, 'run')} agree on"
-    say(console, f"{plural(len(clusters), 'cluster')}{by}:" if clusters else "No clusters of several texts.")
+    n_others = clustering.n_clusters - len(clusters)
+    others = f", and {n_others:,} of outliers alone" if n_others else ""
+    say(console, f"{plural(len(clusters), 'cluster')}{by}{others}:" if clusters else "No clusters of several texts.")
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:
         say(console, f"… and {plural(len(clusters) - n_shown, 'more cluster')}")
-    if empty:
-        say(console, f"No text is in {plural(len(empty), 'known cluster')}: {', '.join(empty)}", style="yellow")
+    if clustering.known_clusters:
+        say(console, f"Known before: {_list_known(clustering)}.", style="yellow")
     if clusters and clusters[0].stability is not None and n_shown:
         known = clustering.stability is not None and not np.isnan(clustering.stability)
         overall = f"; {clustering.stability:.0%} over all texts" if known else ""
-        say(console, f"agreed: overlap with the most similar cluster of a run, on average{overall}", style="dim")
+        say(console, f"agreed: overlap with the most similar cluster of a run{overall}", style="dim")
     console.print()
+
+
+def _list_known(clustering: Clustering) -> str:
+    """Clusters that were known before, with how many texts each has now."""
+    sizes = [
+        (name, clustering.clusters[label].size if label >= 0 else 0)
+        for name, label in clustering.known_clusters.items()
+    ]
+    shown = [f'"{name}" {plural(size, "text")}' for name, size in sizes[:N_KNOWN]]
+    return "; ".join([*shown, *([f"and {len(sizes) - N_KNOWN} more"] if len(sizes) > N_KNOWN else [])])
 
 
 def _show_outliers(console: Console, clustering: Clustering) -> None:

@@ -218,7 +218,7 @@ KnownColumn = Annotated[
     typer.Option(
         "--known",
         metavar="COLUMN",
-        help="Column with clusters that are known for some texts: these stay together; empty for all others.",
+        help="Column with clusters that are known for some texts: these stay together; empty or -1 for all others.",
         rich_help_panel=GUIDANCE,
     ),
 ]
@@ -236,7 +236,7 @@ Frozen = Annotated[
     typer.Option(
         "--frozen",
         metavar="RUN",
-        help="Clusters of an earlier run: new texts join them or form others.",
+        help="Clusters of an earlier run: new texts join them, under their names, or form others.",
         rich_help_panel=GUIDANCE,
     ),
 ]
@@ -245,7 +245,7 @@ WeightColumn = Annotated[
     typer.Option(
         "--weight",
         metavar="COLUMN",
-        help="Column with how much each text counts in finding clusters.",
+        help="Column with how much each text counts in finding clusters, relative to others.",
         rich_help_panel=GUIDANCE,
     ),
 ]

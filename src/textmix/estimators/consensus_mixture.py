@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
-from textmix.estimators.guidance import arrange, count_once, read_guidance
+from textmix.estimators.guidance import arrange, count_once, know_copies, read_guidance, weigh_copies
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
@@ -203,16 +204,20 @@ class ConsensusMixture(PartitionMixture):
         guidance = read_guidance(self, counts, y, sample_weight, examples)
         whole = whole and bool((guidance.examples.data == np.floor(guidance.examples.data)).all())
         unit = 1.0 / fixed_point_scale(float(counts.sum()) + float(guidance.examples.sum()), whole)
+        guidance = know_copies(counts, guidance, unit)
         if self.n_clusters is not None:
-            check_number(counts, int(self.n_clusters), unit, guidance.known, guidance.n_known)
+            check_number(counts, int(self.n_clusters), unit, guidance.known)
         has_words = np.diff(counts.indptr) > 0
         takes_part = has_words.copy()
         if guidance.weights is not None:
             takes_part &= (guidance.weights > 0) | (guidance.known >= 0)
+            if has_words.any() and not takes_part.any():
+                raise ValueError("no document with words has a weight in sample_weight that is not zero")
         if self.duplicates == ONCE:
             takes_part[takes_part] = count_once(counts[takes_part], guidance.known[takes_part], unit)
+            guidance = weigh_copies(counts, guidance, unit)
         documents, rows = arrange(counts, takes_part, guidance)
-        found = self._cluster(documents, whole, unit)
+        found = self._cluster(documents, guidance.example_of.size, whole, unit)
         own = rows < counts.shape[0]
         labels = np.full(counts.shape[0], -1, np.int32)
         labels[rows[own]] = found.labels[own]
@@ -232,11 +237,19 @@ class ConsensusMixture(PartitionMixture):
             number, n_words = int(self.n_clusters), int(self.n_words)
             numbered = to_number(counts, labels, number, n_words, unit, guidance.known, apart)
             labels, clusters = renumber(labels, numbered, clusters)
+            clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these
+            if apart.sum() > number:
+                message = f"n_clusters is {number:,}, but {apart.sum():,} clusters are known: some of them are merged"
+                warnings.warn(message, stacklevel=2)
         self.known_clusters_ = dict(zip(guidance.names, clusters.tolist(), strict=True))
         return self._hold(counts, whole, labels, trace, found.converged)
 
-    def _cluster(self, documents: Documents, whole: bool, unit: float) -> Found:
-        """What the runs agree on, for all documents that take part."""
+    def fit_predict(self, X: Any, y: Any = None, **known: Any) -> NDArray[np.int32]:
+        """`fit` and its labels."""
+        return self.fit(X, y, **known).labels_
+
+    def _cluster(self, documents: Documents, n_examples: int, whole: bool, unit: float) -> Found:
+        """What the runs agree on, for all documents that take part, the last ones being examples."""
         seed, progress = seed_from(self.random_state), Progress(self.progress)
         settings = ConsensusSettings(
             int(self.n_runs),
@@ -258,12 +271,15 @@ class ConsensusMixture(PartitionMixture):
         for times in FINER:
             agreed = agree(labelled, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
             labels = complete(shown, agreed.labels, shares_words, unit)
-            if self.n_clusters is None or labels.max(initial=-1) + 1 >= self.n_clusters:
+            own = labels[rows < n_documents - n_examples]
+            if self.n_clusters is None or np.unique(own[own >= 0]).size >= self.n_clusters:
                 break
         if rows.size < n_documents:
             of_all = np.full(n_documents, -1, np.int32)
             of_all[rows] = np.where(shares_words, labels, -1)  # what is alone in the sample need not be so among all
-            labels = self._spread(documents, whole, order_by_size(of_all), settings, seed, progress)
+            labels = order_by_size(of_all)
+            if labels.max(initial=-1) >= 0:
+                labels = self._spread(documents, whole, labels, settings, seed, progress)
             labels = complete(documents, labels, np.zeros(n_documents, bool), unit)
         return Found(labels, rows, runs, run_labels, agreed.converged)
 
@@ -341,9 +357,10 @@ class ConsensusMixture(PartitionMixture):
 
     @property
     def outliers_(self) -> NDArray[np.bool_]:
-        """Documents alone in their cluster, and those whose outlier score is above `outlier_threshold`."""
+        """Documents alone in a cluster that was not known, and those with a score above `outlier_threshold`."""
         check_is_fitted(self)
-        alone = np.append(self.cluster_sizes_ == 1, False)[self.labels_]
+        is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
+        alone = np.append(is_single, False)[self.labels_]
         return alone | self._is_above_threshold(self.outlier_scores_)
 
     def new_outliers(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.bool_]:

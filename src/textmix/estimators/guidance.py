@@ -50,9 +50,11 @@ def read_guidance(
         if given.size != n_documents:
             raise ValueError(f"y has {given.size:,} labels, there are {n_documents:,} documents")
         for document, value in enumerate(given.tolist()):
-            if not (is_missing(value) or value == UNKNOWN or value == ""):
+            if not (is_missing(value) or value == UNKNOWN or str(value).strip() in ("", str(UNKNOWN))):
                 known[document] = names.setdefault(_name_of(value), len(names))
     matrices, example_of = [], []
+    if examples is not None and not isinstance(examples, Mapping):
+        raise ValueError(f"examples must be {{name: counts}}, not {type(examples).__name__}")
     for name, rows in (examples or {}).items():
         matrix = check_counts(estimator, rows, reset=False).matrix
         matrices.append(matrix[np.diff(matrix.indptr) > 0])
@@ -68,7 +70,10 @@ def read_guidance(
 
 def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:
     """Weights of the documents: finite, none negative, not all 0."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from error
     if weights.ndim == 0:
         weights = np.full(n_documents, float(weights))
     if weights.ndim > 1:
@@ -87,8 +92,34 @@ def count_once(counts: scipy.sparse.csr_array, known: NDArray[np.int32], unit: f
     """Which documents count when identical ones count once: the first of each kind, of each known cluster if any."""
     twins = group_twins(counts, unit)
     first = np.zeros(known.size, bool)
-    first[np.unique(np.column_stack((twins, known)), axis=0, return_index=True)[1]] = True
+    first[np.unique(twins * (known.max(initial=-1) + 2) + known, return_index=True)[1]] = True
     return first & ((known >= 0) | ~np.isin(twins, twins[known >= 0]))
+
+
+def weigh_copies(counts: scipy.sparse.csr_array, guidance: Guidance, unit: float) -> Guidance:
+    """The same, each document with the largest weight of those that are identical to it."""
+    if guidance.weights is None:
+        return guidance
+    twins = group_twins(counts, unit)
+    largest = np.zeros(twins.max(initial=-1) + 1)
+    np.maximum.at(largest, twins, guidance.weights)
+    return guidance._replace(weights=largest[twins])
+
+
+def know_copies(counts: scipy.sparse.csr_array, guidance: Guidance, unit: float) -> Guidance:
+    """The same, with what is identical to a known document or example known too: as most of these are."""
+    if guidance.n_known == 0:
+        return guidance
+    n_documents = counts.shape[0]
+    twins = group_twins(scipy.sparse.csr_array(scipy.sparse.vstack((counts, guidance.examples))), unit)
+    clusters = np.append(guidance.known, guidance.example_of)
+    told = np.flatnonzero(clusters >= 0)
+    shape = (twins.max(initial=-1) + 1, guidance.n_known)
+    votes = scipy.sparse.csr_array((np.ones(told.size), (twins[told], clusters[told])), shape)
+    best = np.where(np.diff(votes.indptr) > 0, np.asarray(votes.argmax(axis=1)).ravel(), -1)
+    has_words = np.diff(counts.indptr) > 0
+    known = np.where((guidance.known < 0) & has_words, best[twins[:n_documents]], guidance.known)
+    return guidance._replace(known=known.astype(np.int32))
 
 
 class Arranged(NamedTuple):
@@ -117,4 +148,4 @@ def arrange(counts: scipy.sparse.csr_array, takes_part: NDArray[np.bool_], guida
 
 def _name_of(value: Any) -> str:
     """What a known cluster is called; 3 and 3.0 are the same."""
-    return str(int(value)) if isinstance(value, float | np.floating) and value == int(value) else str(value)
+    return str(int(value)) if isinstance(value, float | np.floating) and value.is_integer() else str(value)

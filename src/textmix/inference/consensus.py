@@ -121,9 +121,9 @@ def sample_runs(
 
 
 def n_start_clusters(documents: Documents, most: int) -> int:
-    """Clusters to start from: no more than documents with words, no fewer than are known."""
-    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr)))
-    return max(1, min(most, n_with_words), documents.n_known)
+    """Clusters to start from: those that are known, and no more others than free documents with words."""
+    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr[: documents.n_free + 1])))
+    return documents.n_known + max(1, min(most, n_with_words))
 
 
 def fit_documents(
@@ -248,20 +248,14 @@ def split_off(
     return order_by_size(labels)
 
 
-def check_number(
-    counts: scipy.sparse.csr_array, n_clusters: int, unit: float, known: NDArray[np.int32], n_known: int
-) -> None:
-    """Raise ValueError if there cannot be so many clusters; warn if there are more known ones."""
+def check_number(counts: scipy.sparse.csr_array, n_clusters: int, unit: float, known: NDArray[np.int32]) -> None:
+    """Raise ValueError if there cannot be so many clusters: too few different documents."""
     twins, has_words = group_twins(counts, unit), np.diff(counts.indptr) > 0
     own = np.unique(known[has_words & (known >= 0)])
     others = np.unique(twins[has_words & ~np.isin(twins, twins[known >= 0])])
     if n_clusters > own.size + others.size:
         what = "of the texts are different" if own.size == 0 else "can be kept apart, given what is known of the texts"
         raise ValueError(f"n_clusters is {n_clusters:,}, but only {own.size + others.size:,} {what}")
-    if n_clusters < n_known:
-        warnings.warn(
-            f"n_clusters is {n_clusters:,}, but {n_known:,} clusters are known: some of them are merged", stacklevel=3
-        )
 
 
 def labels_as_words(runs: NDArray[np.int32]) -> scipy.sparse.csr_array:

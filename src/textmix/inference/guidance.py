@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
 START_SIZE, SMALL = 2.0, 20  # of a known cluster: times the mean size of all at the start, and in any case
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
-_BLOCK = 1 << 14  # documents compared with all known clusters together
+_BLOCK = 1 << 22  # documents × known clusters that are compared together
 
 
 class Documents(NamedTuple):
@@ -51,16 +51,17 @@ def all_free(counts: scipy.sparse.csr_array) -> Documents:
 def chances_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The probability with which a run sees each document: its weight in proportion to the largest, at most 1.
 
-    Where runs would see fewer than half of the documents so, the largest weights count as less, as those after them.
+    Where runs would see fewer than half of the documents so, the largest count as less, until it is half.
     """
     if weights.size == 0:
         return weights
-    falling = np.sort(weights)[::-1]
+    weights = weights / weights.max()
+    falling, n_wanted = np.sort(weights[weights > 0])[::-1], SEEN_SHARE * np.count_nonzero(weights)
     rest = np.cumsum(falling[::-1])[::-1]  # of each weight and those below
-    # With the i largest at 1, runs see i + rest[i] / falling[i] documents; the more, the larger i.
-    n_seen = np.arange(falling.size) + rest / np.maximum(falling, np.finfo(float).tiny)
-    enough = np.argmax(n_seen >= SEEN_SHARE * np.count_nonzero(weights))
-    return np.asarray(np.minimum(weights / falling[enough], 1.0))
+    # With the i largest at 1 and all others c times their weight, runs see i + c rest[i] documents, c ≤ 1 / falling[i].
+    n_at_1 = int(np.argmax(np.arange(falling.size) + rest / falling >= n_wanted))
+    scale = 1.0 if n_at_1 == 0 else (n_wanted - n_at_1) / rest[n_at_1]
+    return np.asarray(np.minimum(scale * weights, 1.0))
 
 
 def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -83,12 +84,13 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
 
 
 def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance.
+    """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance elsewhere.
 
     A known cluster starts with twice as many documents as all have in the mean at the most, or with some few: a larger
-    one would draw in what has little to do with it while all others are still as chance made them.
+    one would draw in what has little to do with it while all others are still as chance made them. None starts there
+    by chance: a known cluster never vanishes, and what has come to it would stay.
     """
-    labels = rng.integers(n_clusters, size=documents.counts.shape[0], dtype=np.int32)
+    labels = rng.integers(documents.n_known, n_clusters, size=documents.counts.shape[0], dtype=np.int32)
     if documents.known.size == 0:
         return labels
     best, fits = fit_known(documents)
@@ -120,8 +122,9 @@ def fit_known(documents: Documents) -> tuple[NDArray[np.int32], NDArray[np.float
     lift = gains.data / totals[gains.indices] * in_all.sum() / np.repeat(in_all, np.diff(gains.indptr))
     gains.data = np.log1p(OWN_SHARE / (1.0 - OWN_SHARE) * lift)  # beyond log(1 − s), which all words have
     best, highest = np.full(n_free, -1, np.int32), np.zeros(n_free)
-    for first in range(0, n_free, _BLOCK):
-        rows = slice(first, min(first + _BLOCK, n_free))
+    n_together = max(1, _BLOCK // documents.n_known)
+    for first in range(0, n_free, n_together):
+        rows = slice(first, min(first + n_together, n_free))
         block = counts[rows]
         fits = (block @ gains.T).toarray() + np.asarray(block.sum(axis=1))[:, np.newaxis] * np.log1p(-OWN_SHARE)
         highest[rows] = fits.max(axis=1)

@@ -70,12 +70,14 @@ def make_names(terms: Sequence[Sequence[str]], known: Mapping[int, str]) -> list
         while n < len(own) and beginnings[tuple(own[:n])] > 1:
             n += 1
         names.append(", ".join(own[:n]))
-    seen: Counter[str] = Counter(known.values())
+    taken = set(known.values())
     for index, name in enumerate(names):
         if index in known:
             names[index] = known[index]
             continue
-        seen[name] += 1
-        if seen[name] > 1:
-            names[index] = f"{name} ({seen[name]})".strip()
+        number = 1
+        while names[index] in taken:
+            number += 1
+            names[index] = f"{name} ({number})".strip()
+        taken.add(names[index])
     return names
