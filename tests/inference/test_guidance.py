@@ -15,8 +15,10 @@ from textmix.inference import guidance
 from textmix.inference.guidance import (
     OWN_SHARE,
     Documents,
+    Fitting,
     chances_of,
     fit_known,
+    let_go,
     sample_rows,
     start_labels,
 )
@@ -99,7 +101,7 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
     monkeypatch.setattr(guidance, "SMALL", 3)
     documents, _ = random_documents(n_free=200)
     n_clusters = 40
-    labels = start_labels(documents, n_clusters, np.random.default_rng(0))
+    labels = start_labels(documents, fit_known(documents), n_clusters, np.random.default_rng(0))
     by_chance = np.random.default_rng(0).integers(3, n_clusters, size=208, dtype=np.int32)
     best, fits = fit_known(documents)
     assert labels[200:].tolist() == documents.known.tolist()
@@ -109,7 +111,7 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
         np.testing.assert_array_equal(labels[ranked[10:]], by_chance[ranked[10:]])
     free = documents._replace(known=np.empty(0, np.int32), n_known=0)
     by_chance = np.random.default_rng(0).integers(n_clusters, size=208, dtype=np.int32)
-    np.testing.assert_array_equal(start_labels(free, n_clusters, np.random.default_rng(0)), by_chance)
+    np.testing.assert_array_equal(start_labels(free, fit_known(free), n_clusters, np.random.default_rng(0)), by_chance)
     assert free.n_free == 208
 
 
@@ -129,6 +131,16 @@ def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatc
 def test_runs_see_documents_by_weight_and_half_of_them_at_least(weights, expected):
     chances = chances_of(np.array(weights, dtype=float))
     np.testing.assert_allclose(chances, expected, atol=1e-12)
+
+
+def test_what_does_not_fit_a_known_cluster_is_let_go():
+    known = np.array([0, 1], dtype=np.int32)
+    documents = Documents(scipy.sparse.csr_array(np.ones((14, 1), int)), known, 2)
+    clusters = np.array([0, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1, -1], dtype=np.int32)
+    labels = np.array([0] * 6 + [1] * 4 + [2] * 2 + [0, 1], dtype=np.int32)  # one in six fits, and two in four
+    found = let_go(labels, documents, Fitting(clusters, np.zeros(12)))
+    assert reference.canonical(found) == (0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 2)
+    assert np.bincount(found).tolist() == [5, 5, 2, 2]
 
 
 def test_a_sample_has_documents_of_all_known_clusters():

@@ -26,14 +26,13 @@ from textmix.inference.consensus import (
     check_number,
     cluster_stabilities,
     complete,
-    known_clusters,
     labels_as_words,
     mean_trace,
     sample_runs,
     share_words,
     to_number,
 )
-from textmix.inference.guidance import Documents, sample_rows
+from textmix.inference.guidance import Documents, known_clusters, sample_rows
 from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents

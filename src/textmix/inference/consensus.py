@@ -20,7 +20,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
-from textmix.inference.guidance import Documents, start_labels
+from textmix.inference.guidance import Documents, fit_known, known_clusters, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
@@ -136,8 +136,11 @@ def fit_documents(
     progress: Progress,
 ) -> FittedPartition:
     """One run from random clusters, or known ones."""
-    start = start_labels(documents, prior.max_clusters, generator(seed, START))
-    return fit_partition(documents.counts, whole, start, beta, prior, sampling, seed, progress, documents.known.size)
+    fitting = fit_known(documents)
+    start = start_labels(documents, fitting, prior.max_clusters, generator(seed, START))
+    n_fixed = documents.known.size
+    fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, seed, progress, n_fixed)
+    return fitted if n_fixed == 0 else replace(fitted, labels=let_go(fitted.labels, documents, fitting))
 
 
 def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
@@ -184,14 +187,6 @@ def complete(
     labels[alone] = np.arange(alone.size) + max(labels.max(initial=-1), clusters.max(initial=-1)) + 1
     put_twins_together(documents.counts, unit, labels, count_twins(documents.counts, unit), documents.known.size)
     return order_by_size(labels)
-
-
-def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[np.int32]:
-    """The label of each known cluster, −1 if none of its documents has one."""
-    clusters = np.full(documents.n_known, -1, np.int32)
-    own = labels[documents.n_free :]
-    clusters[documents.known[own >= 0]] = own[own >= 0]
-    return clusters
 
 
 def to_number(

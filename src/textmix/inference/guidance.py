@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.inference.ordering import order_by_size
+
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
 START_SIZE, SMALL = 2.0, 20  # of a known cluster: times the mean size of all at the start, and in any case
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
@@ -83,7 +85,9 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
     return np.sort(np.append(free, n_free + known))
 
 
-def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def start_labels(
+    documents: Documents, fitting: Fitting, n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
     """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance elsewhere.
 
     A known cluster starts with twice as many documents as all have in the mean at the most, or with some few: a larger
@@ -93,7 +97,7 @@ def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator
     labels = rng.integers(documents.n_known, n_clusters, size=documents.counts.shape[0], dtype=np.int32)
     if documents.known.size == 0:
         return labels
-    best, fits = fit_known(documents)
+    best, fits = fitting
     most = max(SMALL, round(START_SIZE * documents.n_free / n_clusters))
     order = np.lexsort((-fits, best))  # cluster by cluster, those that fit best first
     sizes = np.bincount(best + 1, minlength=documents.n_known + 1)  # of those that fit none, and of each cluster
@@ -104,15 +108,23 @@ def start_labels(documents: Documents, n_clusters: int, rng: np.random.Generator
     return labels
 
 
-def fit_known(documents: Documents) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The known cluster that each of the other documents fits best, and how well; −1 if the collection at large is as
-    good.
+class Fitting(NamedTuple):
+    """The known cluster that each of the other documents fits best, and how well; −1: the collection at large does."""
+
+    clusters: NDArray[np.int32]
+    fits: NDArray[np.float64]
+
+
+def fit_known(documents: Documents) -> Fitting:
+    """Compare the documents whose cluster is not known with those of known clusters.
 
     Words of cluster z are taken to be a mixture of its own share n_z^w / n_z, with weight s, and of the collection's
     share q_w: a document fits by Σ_w N_w log(1 − s + s n_z^w / (n_z q_w)).
     """
     counts, n_free = documents.counts, documents.n_free
     n_examples = documents.known.size
+    if n_examples == 0:
+        return Fitting(np.full(n_free, -1, np.int32), np.zeros(n_free))
     members = scipy.sparse.csr_array(
         (np.ones(n_examples), (documents.known, np.arange(n_examples))), shape=(documents.n_known, n_examples)
     )
@@ -129,4 +141,30 @@ def fit_known(documents: Documents) -> tuple[NDArray[np.int32], NDArray[np.float
         fits = (block @ gains.T).toarray() + np.asarray(block.sum(axis=1))[:, np.newaxis] * np.log1p(-OWN_SHARE)
         highest[rows] = fits.max(axis=1)
         best[rows] = np.where(highest[rows] > 0, fits.argmax(axis=1), -1)
-    return best, highest
+    return Fitting(best, highest)
+
+
+def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[np.int32]:
+    """The label of each known cluster, −1 if none of its documents has one."""
+    clusters = np.full(documents.n_known, -1, np.int32)
+    own = labels[documents.n_free :]
+    clusters[documents.known[own >= 0]] = own[own >= 0]
+    return clusters
+
+
+def let_go(labels: NDArray[np.int32], documents: Documents, fitting: Fitting) -> NDArray[np.int32]:
+    """Labels with what has come to a known cluster by chance in a cluster of its own.
+
+    A cluster vanishes when its last document leaves; a known one cannot, so that sooner or later what has nothing to do
+    with it may gather there. Where fewer than one in five of those who came fit it, the others get a cluster of their
+    own.
+    """
+    labels, n_used = labels.copy(), int(labels.max(initial=-1)) + 1
+    free = labels[: documents.n_free]
+    for known, cluster in enumerate(known_clusters(labels, documents).tolist()):
+        came = np.flatnonzero(free == cluster) if cluster >= 0 else np.empty(0, np.int64)
+        fits = fitting.clusters[came] == known
+        if came.size and fits.mean() < OWN_SHARE:
+            free[came[~fits]] = n_used
+            n_used += 1
+    return order_by_size(labels)
