@@ -406,7 +406,7 @@ def test_labels_that_were_kept_are_compared_with(program, saved):
 def test_the_sampler_is_named(large_run_of):
     code, shown, _ = large_run_of()
     assert code == 0
-    assert "clusters, found by the parallel sampler:" in shown
+    assert "clusters, found by the parallel sampler" in shown
 
 
 @pytest.fixture
