@@ -77,13 +77,13 @@ def test_new_texts_join_the_cluster_of_their_topic(clustering):
     assert found.labels[1] == clustering.labels[8]
     assert found.labels[2:].tolist() == [-1, -1]
     assert np.isnan(found.probabilities[2:]).all()
-    assert not found.is_new[2:].any()
+    assert not found.outliers[2:].any()
     np.testing.assert_array_equal(clustering.predict(["refund of money"]), found.labels[:1])
 
 
 def test_a_new_text_of_words_that_never_stood_together_would_rather_be_a_cluster_of_its_own(clustering):
     found = clustering.assign(["refund login parcel bank courier page money reset late", "refund money"])
-    assert found.is_new.tolist() == [True, False]
+    assert found.outliers.tolist() == [True, False]
     assert found.labels[0] >= 0
 
 
@@ -94,7 +94,7 @@ def test_assigning_in_blocks_gives_what_the_estimator_gives(clustering, monkeypa
     expected = clustering.estimator.predict_proba(clustering.corpus.count(texts))
     np.testing.assert_array_equal(found.labels, clustering.estimator.predict(clustering.corpus.count(texts)))
     np.testing.assert_array_equal(found.probabilities[:-1], expected[:-1, :-1].max(axis=1))
-    np.testing.assert_array_equal(found.is_new, expected[:, -1] > np.nan_to_num(expected[:, :-1]).max(axis=1))
+    np.testing.assert_array_equal(found.outliers, expected[:, -1] > np.nan_to_num(expected[:, :-1]).max(axis=1))
 
 
 def test_assigning_no_texts_gives_nothing(clustering):
@@ -103,7 +103,7 @@ def test_assigning_no_texts_gives_nothing(clustering):
 
 def test_the_frame_has_a_row_a_text(clustering):
     frame = clustering.to_frame()
-    columns = ["document", "cluster", "probability", "outlier", "outlier_score", "text"]
+    columns = ["document", "cluster", "name", "probability", "outlier", "outlier_score", "text"]
     assert list(frame.columns) == columns
     assert frame["text"].tolist() == list(clustering.texts)
     assert frame["cluster"].tolist() == clustering.labels.tolist()
@@ -337,6 +337,9 @@ def test_known_texts_stay_together_and_names_are_kept_when_saved(tmp_path):
     assert loaded.known_clusters == clustering.known_clusters
     assert [cluster.name for cluster in loaded.clusters] == [cluster.name for cluster in clustering.clusters]
     assert loaded.with_n_clusters(2).known_clusters.keys() == clustering.known_clusters.keys()
+    everything = clustering.with_outlier_threshold(-100.0), loaded.with_outlier_threshold(-100.0)
+    given = {text for text, name in zip(TEXTS, y, strict=True) if name is not None}
+    assert [(~one.outliers).tolist() for one in everything] == [[text in given for text in TEXTS]] * 2
     both = loaded.with_n_clusters(1)
     assert both.clusters[0].name == "refund / login"
 
@@ -350,6 +353,30 @@ def test_clusters_of_another_clustering_stay(clustering):
     assert sum(label < 0 for label in later.known_clusters.values()) == 1
     by_texts = textmix.cluster(new, frozen={"Zoo": ["zebra lion"]}, language=None)
     assert by_texts.clusters[by_texts.labels[2]].name == "Zoo"
+
+
+def test_texts_are_split_as_those_of_frozen_clusters_were():
+    known = textmix.cluster(TEXTS, language="en", stop_words=["parcel"], stem=True)
+    new = ["parcel refund", "courier late"]
+    assert textmix.cluster(new, frozen=known).corpus.tokenizer == known.corpus.tokenizer
+    own = textmix.cluster(new, frozen=known, stop_words=["late"])
+    assert own.corpus.tokenizer.stop_words == ("late",)
+    assert not own.corpus.tokenizer.stem
+
+
+def test_a_text_sent_many_times_does_not_give_its_cluster_its_words():
+    texts = [*TEXTS, *["refund money bank wholesale"] * 300]
+    clustering = textmix.cluster(texts, language=None, duplicates="once")
+    own = clustering.clusters[clustering.labels[0]]
+    assert own.size == 312
+    assert set(clustering.labels[-300:]) == {own.index}
+    assert "wholesale" not in own.name
+    assert "wholesale" not in [word for word, _ in own.words[:4]]
+
+
+def test_a_seed_word_of_two_clusters_is_told():
+    with pytest.warns(UserWarning, match='"van" stands under "Post" and "Cars": it does not tell them apart'):
+        textmix.cluster(TEXTS, language=None, seed_words={"Post": ["van", "parcel"], "Cars": ["Van"]})
 
 
 @pytest.mark.parametrize(

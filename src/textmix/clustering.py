@@ -92,9 +92,9 @@ class Clustering:
     def outliers(self) -> NDArray[np.bool_]:
         """Whether a text fits nowhere.
 
-        By the consensus: it is alone in a cluster that was not known before, or its outlier score is above the
-        threshold (0.25); by one run: its cluster has no more texts than the setting outlier_size (1). Outliers keep
-        their labels, and count in the sizes of clusters.
+        By the consensus: its cluster was not given, and it is alone in it or its outlier score is above the threshold
+        (0.25); by one run: its cluster has no more texts than the setting outlier_size (1). Outliers keep their labels,
+        and count in the sizes of clusters.
         """
         if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
@@ -135,10 +135,12 @@ class Clustering:
     @cached_property
     def clusters(self) -> list[Cluster]:
         """Size, words and examples of each cluster."""
-        word_counts = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
+        if isinstance(self.estimator, PartitionMixture):
+            word_counts, beta = self.estimator.cluster_word_counts_, self.estimator.beta_
+        else:
+            word_counts, beta = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters), SMOOTHING
         if isinstance(self.estimator, FeaturePartitionMixture):  # background words stand for no cluster
             word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
-        beta = self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
         corpus = self.corpus
         stabilities = getattr(self.estimator, STABILITIES, None)
         names: dict[int, str] = {}
@@ -192,7 +194,7 @@ class Clustering:
             probabilities = np.full(labels.size, np.nan)
             if isinstance(self.estimator, ScoredMixture):
                 probabilities = self.estimator.predict_proba(counts).max(axis=1)
-            return Assignments(labels, probabilities, np.zeros(labels.size, bool))
+            return Assignments(labels, probabilities, np.zeros(labels.size, bool), np.full(labels.size, np.nan))
         return assign_counts(self.estimator, counts)
 
     def with_n_clusters(self, n_clusters: int) -> Clustering:
@@ -219,13 +221,14 @@ class Clustering:
         return Clustering(estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder)
 
     def to_frame(self) -> Any:
-        """A pandas data frame with a row a text: position, id, label, cluster, probability, outlier, text."""
+        """A pandas data frame, a row a text: position, id, label, cluster and its name, probability, outlier, text."""
         try:
             pandas = import_module("pandas")
         except ImportError as error:
             raise ImportError("to_frame needs the package pandas: pip install pandas") from error
+        names = [cluster.name for cluster in self.clusters]
         ids, labels = self.corpus.ids, self.corpus.labels
-        columns = document_columns(ids, labels, self.labels, self.outliers, self._scores, self.texts)
+        columns = document_columns(ids, labels, self.labels, self.outliers, self._scores, self.texts, names)
         values = {column.name: column.values for column in columns}
         return pandas.DataFrame({"document": np.arange(self.labels.size), **values})
 

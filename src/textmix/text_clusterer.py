@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -66,7 +67,8 @@ class TextClusterer(ClusterMixin, BaseEstimator):
         "consensus": clusters to look for, each by some words that texts of it are likely to have.
     frozen : Clustering or {name: texts}, default=None
         "consensus": clusters that are known already, by their texts; these say what the clusters are and stay in them,
-        the texts to be clustered join them or form others. Of a Clustering those that several texts are in.
+        the texts to be clustered join them or form others. Of a Clustering those that several texts are in; its
+        tokenizer (stop words and all) splits the texts if no setting of another is given.
     duplicates : {"all", "once"}, default=None
         "consensus": whether texts with the same words count each or once in finding clusters; None: "all".
     outlier_threshold : float, default=None
@@ -205,6 +207,7 @@ max_document_frequency
     def _examples(self, corpus: Corpus) -> dict[str, Any]:
         """Documents of known clusters, in the columns of a corpus: texts, or one that is made of seed words."""
         examples: dict[str, Any] = {}
+        _warn_of_shared_words(self.seed_words or {})
         for name, texts in _texts_by_name(self.frozen).items():
             examples[name] = corpus.count(texts)
         for name, words in (self.seed_words or {}).items():
@@ -249,11 +252,18 @@ max_document_frequency
                 raise ValueError(f"client is a Dask cluster; engine is {model.engine!r}, so leave one of them out")
 
     def make_tokenizer(self) -> Tokenizer:
-        """The tokenizer of these settings."""
+        """The tokenizer of these settings; with none, that of the frozen clusters, if there are any."""
         settings = {name: getattr(self, name) for name in _TOKENIZER_SETTINGS}
+        changed = [name for name, value in settings.items() if value != getattr(Tokenizer, name)]
+        if (
+            self.tokenizer is None
+            and not changed
+            and isinstance(self.frozen, Clustering)
+            and self.frozen.corpus.tokenizer
+        ):
+            return self.frozen.corpus.tokenizer
         if not isinstance(self.tokenizer, Tokenizer):
             return Tokenizer(tokenizer=self.tokenizer, **settings)
-        changed = [name for name, value in settings.items() if value != getattr(Tokenizer, name)]
         if changed:
             raise ValueError(f"give either a Tokenizer or settings by name, not both ({', '.join(changed)})")
         return self.tokenizer
@@ -306,6 +316,19 @@ def cluster(
     """
     clusterer = TextClusterer(random_state=random_state, **settings)
     return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels).clustering_
+
+
+def _warn_of_shared_words(seed_words: Mapping[str, Iterable[str]]) -> None:
+    """Say which seed words stand for more than one cluster."""
+    names: dict[str, list[str]] = {}
+    for name, words in seed_words.items():
+        if not isinstance(words, str) and isinstance(words, Iterable):
+            for word in dict.fromkeys(str(word).lower() for word in words):
+                names.setdefault(word, []).append(name)
+    for word, shared in names.items():
+        if len(shared) > 1:
+            clusters = " and ".join(f'"{name}"' for name in shared)
+            warnings.warn(f'the seed word "{word}" stands under {clusters}: it does not tell them apart', stacklevel=4)
 
 
 def check_words(n_texts: int, n_with_words: int) -> None:

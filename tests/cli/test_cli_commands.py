@@ -69,7 +69,10 @@ def test_version_and_help(program):
         (["cluster", "TABLE", "--seed-words", "TABLE"], "line 1: expected a name, a colon and words"),
         (["cluster", "TABLE", "--seed-words", "EMPTY"], "has no seed words"),
         (["cluster", "TABLE", "--frozen", "nowhere"], 'there is no folder "nowhere"'),
-        (["cluster", "TABLE", "--known", "topic", "--alpha", "1"], "y is for the model 'consensus'"),
+        (
+            ["cluster", "TABLE", "--known", "topic", "--alpha", "1"],
+            "--known: only the consensus can be guided; leave out",
+        ),
         (["cluster", "TABLE", "--known", "topic", "--memory", "1GB", "--out", "new"], "are for runs in memory"),
         (["assign", "nowhere", "TABLE"], 'there is no folder "nowhere"'),
         (["assign", "FOLDER", "TABLE"], "is no textmix run"),
@@ -264,7 +267,8 @@ def test_assign_writes_whole_files_to_folders_that_exist(program, table, saved, 
     code, shown, _ = program("assign", saved, table, "--out", tmp_path / "new.csv")
     assert (code, shown) == (0, "")
     with open(tmp_path / "new.csv", newline="") as file:
-        assert list(next(csv.reader(file))) == ["row", "cluster", "words", "probability", "new", "text"]
+        columns = ["row", "cluster", "name", "probability", "outlier", "outlier_score", "text"]
+        assert list(next(csv.reader(file))) == columns
     assert not list(tmp_path.glob(".*.tmp"))
     assert "is a folder" in program("assign", saved, table, "--out", tmp_path)[2]
     assert "there is no folder" in program("assign", saved, table, "--out", tmp_path / "no" / "new.csv")[2]

@@ -76,7 +76,7 @@ def test_assign_puts_the_texts_back_where_most_of_them_were(run, tmp_path):
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     with open(tmp_path / "new.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["row", "id", "cluster", "words", "probability", "new", "text"]
+    assert list(rows[0]) == ["row", "id", "cluster", "name", "probability", "outlier", "outlier_score", "text"]
     with open(folder / "assignments.csv", encoding="utf-8", newline="") as file:
         before = list(csv.DictReader(file))
     assert [row["text"] for row in rows] == [row["text"] for row in before]
@@ -88,9 +88,10 @@ def test_standard_input_is_read_and_csv_goes_to_standard_output(run):
     result = textmix("assign", run[0], "-", input="reset my password, the reset link is dead\nqqqqzz\n")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["text"] for row in rows] == ["reset my password, the reset link is dead", "qqqqzz"]
-    assert {"password", "reset"} <= set(rows[0]["words"].split())
+    assert "password" in rows[0]["name"].split(", ")
+    assert (float(rows[0]["outlier_score"]) < 0, rows[0]["outlier"], rows[1]["outlier_score"]) == (True, "false", "")
     assert float(rows[0]["probability"]) > 0.5
-    assert (rows[1]["cluster"], rows[1]["words"], rows[1]["probability"]) == ("-1", "", "")
+    assert (rows[1]["cluster"], rows[1]["name"], rows[1]["probability"]) == ("-1", "", "")
     clustered = textmix("cluster", "-", "--quiet", input="apple pear\npear apple\n")
     assert (clustered.returncode, clustered.stdout, clustered.stderr) == (0, "", "")
 

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
 from textmix.estimators import consensus_mixture
+from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.guidance import count_once
 from textmix.inference import consensus
 
@@ -214,6 +215,32 @@ def test_identical_documents_count_once_if_that_is_asked_for():
     assert adjusted_rand_score(labels[copies], once.labels_) > 0.9
 
 
+def test_words_and_scores_count_identical_documents_once_sizes_all():
+    counts, _ = topics()
+    copies = np.repeat(np.arange(200), np.where(np.arange(200) == 5, 300, 1))
+    firsts = np.unique(copies, return_index=True)[1]
+    once = ConsensusMixture(n_words=15, duplicates="once").fit(counts[copies])
+    expected = sum_by_cluster(counts, once.labels_[firsts], once.n_clusters_)
+    np.testing.assert_array_equal(once.cluster_word_counts_.toarray(), expected.toarray())
+    np.testing.assert_array_equal(once.cluster_sizes_, np.bincount(once.labels_))
+    each = ConsensusMixture(n_words=15).fit(counts)
+    np.testing.assert_allclose(once.outlier_scores_, each.outlier_scores_[copies], rtol=1e-6)
+    np.testing.assert_allclose(sorted(once.merges_.costs), sorted(each.merges_.costs))
+    fewer = [ConsensusMixture(3, n_words=15, duplicates="once").fit(counts[copies]).labels_, once.cut(3)]
+    np.testing.assert_array_equal(*fewer)
+
+
+def test_copies_in_two_known_clusters_count_once_in_each():
+    counts, labels = topics()
+    many = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[[0] * 6])))
+    y = np.append(known_of(labels), ["apples"] * 3 + ["pears"] * 3)
+    y[0] = "apples"
+    model = ConsensusMixture(n_words=15, n_runs=3, duplicates="once").fit(many, y)
+    counted = np.append(np.arange(200), 203)
+    expected = sum_by_cluster(many[counted], model.labels_[counted], model.n_clusters_)
+    np.testing.assert_array_equal(model.cluster_word_counts_.toarray(), expected.toarray())
+
+
 def test_of_identical_documents_those_that_are_known_count():
     counts = scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [1, 0], [0, 1], [1, 0], [0, 1]]))
     known = np.array([-1, 0, 0, -1, 1, -1], dtype=np.int32)
@@ -312,6 +339,15 @@ def test_a_document_alone_in_a_known_cluster_is_no_outlier():
     counts = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 1, 1]])
     assert ConsensusMixture().fit(counts).outliers_.tolist() == [False, False, True]
     assert ConsensusMixture().fit(counts, [-1, -1, 5]).outliers_.tolist() == [False, False, False]
+
+
+def test_a_document_whose_cluster_was_given_is_no_outlier_whatever_its_words():
+    counts, labels = topics()
+    y = known_of(labels)
+    y[np.flatnonzero(labels == 4)[0]] = "apples"
+    model = ConsensusMixture(n_words=15, n_runs=3, outlier_threshold=-100.0).fit(counts, y)
+    np.testing.assert_array_equal(model.outliers_, [name is None for name in y])
+    np.testing.assert_array_equal(model.merged(3).outliers_, model.outliers_)
 
 
 def test_some_document_with_words_must_have_weight():

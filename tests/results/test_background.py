@@ -94,7 +94,7 @@ def test_new_texts_that_fit_nowhere_are_told():
     clustering = textmix.cluster([*TEXTS, *STRANGE])
     new = ["reset password", "courier lost my parcel", "parcel password courier account", "unheard"]
     assigned = clustering.assign(new)
-    assert assigned.is_new.tolist() == [False, False, True, False]
+    assert assigned.outliers.tolist() == [False, False, True, False]
     assert assigned.labels[3] == -1
     assert assigned.labels[0] != assigned.labels[1]
 

@@ -109,12 +109,14 @@ def test_texts_survive_but_for_lone_surrogates(clustering, saved):
 def test_the_tables_say_what_the_clustering_says(clustering, saved):
     with open(saved / "assignments.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    columns = ["row", "id", "label", "cluster", "probability", "outlier", "outlier_score", "text"]
+    columns = ["row", "id", "label", "cluster", "name", "probability", "outlier", "outlier_score", "text"]
     assert list(rows[0]) == columns
     assert [int(row["row"]) for row in rows] == list(range(1, 125))
     assert [int(row["cluster"]) for row in rows] == clustering.labels.tolist()
+    names = [clustering.clusters[label].name if label >= 0 else "" for label in clustering.labels]
+    assert [row["name"] for row in rows] == names
     assert [row["outlier"] == "true" for row in rows] == clustering.outliers.tolist()
-    assert (rows[120]["cluster"], rows[120]["probability"]) == ("-1", "")
+    assert (rows[120]["cluster"], rows[120]["name"], rows[120]["probability"]) == ("-1", "", "")
     with open(saved / "clusters.csv", encoding="utf-8", newline="") as file:
         clusters = list(csv.DictReader(file))
     assert list(clusters[0]) == ["cluster", "name", "size", "share", "stability", "words", "example"]

@@ -11,13 +11,13 @@ from typing import IO
 
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering, load
+from textmix.results.mixture import DocumentScores
+from textmix.results.run import document_columns, number_rows
 from textmix.results.tables import Column, flush, write_csv
-
-WORDS_SHOWN = 5
 
 
 def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None) -> None:
-    """Write a CSV row for each text: its cluster with its words, how probable it is, whether it is new."""
+    """Write a CSV row for each text: its cluster, how probable that is, whether the text fits nowhere."""
     if out is not None:
         _check_file(out)
     clustering = load(run)
@@ -32,20 +32,12 @@ def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | No
 
 
 def assignment_table(clustering: Clustering, documents: Documents) -> list[Column]:
-    """The columns row, id (if there are ids), cluster, words, probability, new, text."""
+    """As the table of the run: row, id (if there are ids), cluster, name, probability, outlier, outlier_score, text."""
     found = clustering.assign(documents.texts)
-    top_words = clustering.estimator.top_words(WORDS_SHOWN, order="telling")
-    words = [" ".join(str(word) for word, _ in scored) for scored in top_words]
-    ids = [Column("id", "VARCHAR", documents.ids)] if documents.ids is not None else []
-    return [
-        Column("row", "BIGINT", range(1, len(documents.texts) + 1)),
-        *ids,
-        Column("cluster", "BIGINT", found.labels),
-        Column("words", "VARCHAR", [words[label] if label >= 0 else "" for label in found.labels]),
-        Column("probability", "DOUBLE", found.probabilities),
-        Column("new", "BOOLEAN", found.is_new),
-        Column("text", "VARCHAR", documents.texts),
-    ]
+    scores = DocumentScores(found.probabilities, found.outlier_scores)
+    names = [cluster.name for cluster in clustering.clusters]
+    columns = document_columns(documents.ids, None, found.labels, found.outliers, scores, documents.texts, names)
+    return number_rows(0, columns)
 
 
 def _check_file(path: Path) -> None:

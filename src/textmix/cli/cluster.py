@@ -57,6 +57,7 @@ def cluster_files(
         check_destination(output.folder, force=output.force)
     progress = False if output.quiet else None
     clusterer = TextClusterer(**settings, progress=progress)
+    guidance.check(clusterer)
     clusterer.check_settings()
     documents = read_documents(files, columns, more=guidance.columns, progress=progress)
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting

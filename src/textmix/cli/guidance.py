@@ -10,6 +10,8 @@ from typing import Any
 
 from textmix.cli.reading import Documents
 from textmix.clustering import load
+from textmix.estimators import ConsensusMixture
+from textmix.text_clusterer import TextClusterer
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Guidance:
             "seed_words": None if self.seed_words is None else read_seed_words(self.seed_words),
             "frozen": None if self.frozen is None else load(self.frozen),
         }
+
+    def check(self, clusterer: TextClusterer) -> None:
+        """Raise ValueError if the model cannot be guided."""
+        given = [f"--{name.replace('_', '-')}" for name in self.describe()]
+        if given and not isinstance(clusterer.make_model(1), ConsensusMixture):
+            one_run = "leave out --model and settings of a single run, such as --alpha and --beta"
+            raise ValueError(f"{' and '.join(given)}: only the consensus can be guided; {one_run}")
 
     @property
     def columns(self) -> list[str]:

@@ -30,10 +30,10 @@ from textmix.inference.consensus import (
     mean_trace,
     sample_runs,
     share_words,
-    to_number,
+    split_off,
 )
 from textmix.inference.guidance import Documents, known_clusters, sample_rows
-from textmix.inference.identical import count_twins, put_twins_together
+from textmix.inference.identical import are_first, count_twins, group_twins, put_twins_together
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
@@ -95,7 +95,8 @@ class ConsensusMixture(PartitionMixture):
     n_sweeps : int, default=20
         Of each run.
     duplicates : {"all", "once"}, default="all"
-        "once": identical documents count as one in finding clusters.
+        "once": identical documents count as one in finding clusters, in the words of clusters and in outlier scores;
+        in the sizes of clusters all count.
     outlier_threshold : float, default=0.25
         Documents of a higher outlier score are outliers, beside those alone in their cluster; it can be changed after
         a fit.
@@ -147,6 +148,7 @@ class ConsensusMixture(PartitionMixture):
         "progress": ["boolean", None],
     }
     polish = False
+    _known_documents = np.empty(0, np.int64)  # whose cluster was given
     _runs = np.empty((0, 0), np.int32)  # labels that the runs gave, of the documents _rows; not saved
     _rows = np.empty(0, np.int64)
 
@@ -232,15 +234,19 @@ class ConsensusMixture(PartitionMixture):
             self._hold(counts, whole, labels, trace, found.converged)
             labels, clusters = renumber(labels, self._with_others(counts, labels, unit), clusters)
         if self.n_clusters is not None:
-            apart = are_among(clusters, int(labels.max(initial=-1)) + 1)
-            number, n_words = int(self.n_clusters), int(self.n_words)
-            numbered = to_number(counts, labels, number, n_words, unit, guidance.known, apart)
+            n_found, number = int(labels.max(initial=-1)) + 1, int(self.n_clusters)
+            apart, numbered = are_among(clusters, n_found), labels
+            if n_found < number:
+                numbered = split_off(counts, labels, number, unit, guidance.known)
+            elif n_found > number:
+                numbered = self._merge(counts, labels, unit, apart).cut_labels(labels, number)
             labels, clusters = renumber(labels, numbered, clusters)
             clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these
             if apart.sum() > number:
                 message = f"n_clusters is {number:,}, but {apart.sum():,} clusters are known: some of them are merged"
                 warnings.warn(message, stacklevel=2)
         self.known_clusters_ = dict(zip(guidance.names, clusters.tolist(), strict=True))
+        self._known_documents = np.flatnonzero(is_known)
         return self._hold(counts, whole, labels, trace, found.converged)
 
     def fit_predict(self, X: Any, y: Any = None, **known: Any) -> NDArray[np.int32]:
@@ -312,7 +318,22 @@ class ConsensusMixture(PartitionMixture):
             self.cluster_stabilities_ = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
         for made_on_request in ("_merges", "_fitted_background"):
             self.__dict__.pop(made_on_request, None)
-        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_found), counts)
+        counted = self._labels_that_count(counts, partition.labels, partition.unit)
+        return self._keep(partition, sum_by_cluster(counts, counted, n_found), counts)
+
+    def _labels_that_count(
+        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float
+    ) -> NDArray[np.int32]:
+        """The labels; −1 for all but the first of identical documents of a cluster, if these count once."""
+        if self.duplicates == ALL:
+            return labels
+        return np.where(are_first(group_twins(counts, unit), labels), labels, np.int32(-1))
+
+    def _merge(
+        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float, apart: NDArray[np.bool_]
+    ) -> Merges:
+        """How the clusters of documents are merged; those to be kept `apart` when there are no others left."""
+        return merge_documents(counts, self._labels_that_count(counts, labels, unit), int(self.n_words), apart)
 
     def _spread(
         self,
@@ -356,26 +377,34 @@ class ConsensusMixture(PartitionMixture):
 
     @property
     def outliers_(self) -> NDArray[np.bool_]:
-        """Documents alone in a cluster that was not known, and those with a score above `outlier_threshold`."""
+        """Documents alone in a cluster that was not known, and those with a score above `outlier_threshold`.
+
+        None whose cluster was given.
+        """
         check_is_fitted(self)
         is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
         alone = np.append(is_single, False)[self.labels_]
-        return alone | self._is_above_threshold(self.outlier_scores_)
+        outliers = alone | self.are_outliers(self.outlier_scores_)
+        outliers[self._known_documents] = False
+        return outliers
 
-    def new_outliers(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which new documents do not fit the clusters of these labels; False where that is −1."""
+    def score_new(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Outlier scores of new documents in the clusters of these labels; NaN where that is −1."""
         check_is_fitted(self)
         counts = check_counts(self, X, reset=False).matrix
-        return self._is_above_threshold(self._background.score(counts, labels, own=False))
+        return self._background.score(counts, labels, own=False)
 
-    def _is_above_threshold(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def are_outliers(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether outlier scores are above `outlier_threshold`."""
         return np.asarray(scores > self.outlier_threshold + ROUNDING)
 
     @property
     def _background(self) -> Background:
         if "_fitted_background" not in self.__dict__:
             background = Background(self.cluster_word_counts_)
-            self._fitted_background = background.fit_weight(self._training_counts(), self.labels_)
+            counts = self._training_counts()
+            counted = self._labels_that_count(counts, self.labels_, self._unit)
+            self._fitted_background = background.fit_weight(counts, counted)
         return self._fitted_background
 
     @property
@@ -392,7 +421,7 @@ class ConsensusMixture(PartitionMixture):
         check_is_fitted(self)
         if "_merges" not in self.__dict__:
             apart = are_among(self._known_labels(), self.n_clusters_)
-            self._merges = merge_documents(self._training_counts(), self.labels_, int(self.n_words), apart)
+            self._merges = self._merge(self._training_counts(), self.labels_, self._unit, apart)
         return self._merges
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from textmix.corpus.counting import is_missing
 from textmix.estimators.counts import check_counts
 from textmix.inference.guidance import Documents, chances_of
-from textmix.inference.identical import group_twins
+from textmix.inference.identical import are_first, group_twins
 
 UNKNOWN = -1
 
@@ -91,9 +91,7 @@ def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:
 def count_once(counts: scipy.sparse.csr_array, known: NDArray[np.int32], unit: float) -> NDArray[np.bool_]:
     """Which documents count when identical ones count once: the first of each kind, of each known cluster if any."""
     twins = group_twins(counts, unit)
-    first = np.zeros(known.size, bool)
-    first[np.unique(twins * (known.max(initial=-1) + 2) + known, return_index=True)[1]] = True
-    return first & ((known >= 0) | ~np.isin(twins, twins[known >= 0]))
+    return are_first(twins, known) & ((known >= 0) | ~np.isin(twins, twins[known >= 0]))
 
 
 def weigh_copies(counts: scipy.sparse.csr_array, guidance: Guidance, unit: float) -> Guidance:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from textmix.engines.threads import side_by_side
 from textmix.inference.guidance import Documents, fit_known, known_clusters, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
-from textmix.inference.merging import merge_documents
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
 from textmix.inference.progress import Progress, Task
@@ -189,28 +188,6 @@ def complete(
     return order_by_size(labels)
 
 
-def to_number(
-    counts: scipy.sparse.csr_array,
-    labels: NDArray[np.int32],
-    n_clusters: int,
-    n_words: int,
-    unit: float,
-    known: NDArray[np.int32],
-    apart: NDArray[np.bool_],
-) -> NDArray[np.int32]:
-    """The labels of exactly so many clusters: merged, or documents split off.
-
-    Documents of a known cluster (`known` is not −1) are not split off; clusters that are to be kept `apart` are not
-    merged with each other.
-    """
-    n_found = int(labels.max(initial=-1)) + 1
-    if n_found == n_clusters:
-        return labels
-    if n_found < n_clusters:
-        return split_off(counts, labels, n_clusters, unit, known)
-    return merge_documents(counts, labels, n_words, apart).cut_labels(labels, n_clusters)
-
-
 def split_off(
     counts: scipy.sparse.csr_array,
     labels: NDArray[np.int32],
@@ -220,8 +197,9 @@ def split_off(
 ) -> NDArray[np.int32]:
     """As many clusters as are asked for, by giving documents that fit theirs least one of their own.
 
-    There are as many different documents; identical ones are together and stay so. A document fits by the mean of the
-    logarithms of how frequent its words are among the others of its cluster.
+    There are as many different documents; identical ones are together and stay so, and those of a known cluster stay
+    in it (`known` is not −1). A document fits by the mean of the logarithms of how frequent its words are among the
+    others of its cluster.
     """
     twins = group_twins(counts, unit)
     with_words = np.flatnonzero(labels >= 0)

@@ -25,6 +25,13 @@ def count_twins(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int32
     return np.bincount(groups)[groups].astype(np.int32)
 
 
+def are_first(twins: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether a document is the first of those that are identical to it and have its label; −1 is a label too."""
+    first = np.zeros(twins.size, bool)
+    first[np.unique(twins * (labels.max(initial=-1) + 2) + labels, return_index=True)[1]] = True
+    return first
+
+
 def put_twins_together(
     counts: scipy.sparse.csr_array, unit: float, labels: NDArray[np.int32], twins: NDArray[np.int32], n_fixed: int = 0
 ) -> bool:

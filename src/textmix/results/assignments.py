@@ -16,13 +16,15 @@ class Assignments(NamedTuple):
 
     labels: NDArray[np.int32]  # −1: no known word
     probabilities: NDArray[np.float64]  # of that cluster; NaN: no known word
-    is_new: NDArray[np.bool_]  # whether it fits nowhere: a cluster of its own would be more probable, or by its score
+    outliers: NDArray[np.bool_]  # whether it fits nowhere: a cluster of its own would be more probable, or by its score
+    outlier_scores: NDArray[np.float64]  # as `Clustering.outlier_scores`; NaN: no known word
 
 
 def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments:
     """The most probable cluster of each row of counts, by a fitted mixture, block by block."""
     n_documents = counts.shape[0]
-    found = Assignments(np.full(n_documents, -1, np.int32), np.full(n_documents, np.nan), np.zeros(n_documents, bool))
+    labels, outliers = np.full(n_documents, -1, np.int32), np.zeros(n_documents, bool)
+    found = Assignments(labels, np.full(n_documents, np.nan), outliers, np.full(n_documents, np.nan))
     block = max(BLOCK_CELLS // (estimator.n_clusters_ + 1), 1)
     for first in range(0, n_documents, block):
         probabilities = estimator.predict_proba(counts[first : first + block])
@@ -30,7 +32,11 @@ def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments
         best = np.argmax(probabilities[known, :-1], axis=1)
         found.labels[first + known] = best
         found.probabilities[first + known] = probabilities[known, best]
-        found.is_new[first + known] = probabilities[known, -1] > probabilities[known, best]
-    if n_documents and hasattr(estimator, "new_outliers"):
-        found.is_new[:] = estimator.new_outliers(counts, found.labels)
+        new = probabilities[known, -1]
+        found.outliers[first + known] = new > probabilities[known, best]
+        with np.errstate(divide="ignore"):
+            found.outlier_scores[first + known] = np.log(new) - np.log(probabilities[known, :-1].sum(axis=1))
+    if n_documents and hasattr(estimator, "score_new"):
+        found.outlier_scores[:] = estimator.score_new(counts, found.labels)
+        found.outliers[:] = estimator.are_outliers(found.outlier_scores)
     return found

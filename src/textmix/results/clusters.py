@@ -17,7 +17,7 @@ from textmix.results.words import ScoredWord, top_words
 N_WORDS = 10
 N_EXAMPLES = 3
 N_LISTED = 10
-N_READ = 200  # texts of a cluster, to find phrases in
+N_READ = 200  # different texts of a cluster, to find phrases in
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,19 @@ def describe_clusters(
     members = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     firsts = np.cumsum(sizes) - sizes
     read = [
-        [texts[i] for i in members[first : first + min(size, N_READ)]]
-        for first, size in zip(firsts, sizes, strict=True)
+        _first_distinct(texts, members[first : first + size], N_READ) for first, size in zip(firsts, sizes, strict=True)
     ]
     return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read, known_names)
+
+
+def _first_distinct(texts: Sequence[str], members: NDArray[Any], n: int) -> list[str]:
+    """The first n different texts of some documents."""
+    found: dict[str, None] = {}
+    for document in members:
+        found[texts[document]] = None
+        if len(found) == n:
+            break
+    return list(found)
 
 
 def list_clusters(

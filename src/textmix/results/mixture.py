@@ -19,7 +19,8 @@ from textmix.kernels.state import Prior
 _KIND = "model"
 _VERSION = 1
 _TRACE = "trace_"
-STABILITIES, KNOWN = "cluster_stabilities_", "known_clusters_"  # of estimators that have them
+# Of estimators that have them.
+STABILITIES, KNOWN, KNOWN_DOCUMENTS = "cluster_stabilities_", "known_clusters_", "_known_documents"
 _NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
@@ -87,6 +88,7 @@ class FittedMixture:
     inference: str  # how it was sampled
     stabilities: NDArray[np.float64]  # of the clusters; empty where there was a single run
     known_clusters: dict[str, int]  # the label of each cluster that was known beforehand, by name; −1: it is empty
+    known_documents: NDArray[np.int64]  # whose cluster was given
 
     @classmethod
     def of(cls, estimator: Any) -> FittedMixture:
@@ -110,6 +112,7 @@ class FittedMixture:
             inference=estimator.inference_,
             stabilities=getattr(estimator, STABILITIES, np.empty(0)),
             known_clusters=getattr(estimator, KNOWN, {}),
+            known_documents=getattr(estimator, KNOWN_DOCUMENTS, np.empty(0, np.int64)),
         )
 
     def put_into(self, estimator: Any, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> None:
@@ -134,6 +137,7 @@ class FittedMixture:
         if self.stabilities.size:
             setattr(estimator, STABILITIES, self.stabilities)
             setattr(estimator, KNOWN, self.known_clusters)
+            setattr(estimator, KNOWN_DOCUMENTS, self.known_documents)
 
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
@@ -152,6 +156,7 @@ class FittedMixture:
             "word_counts_row_starts": self.cluster_word_counts.indptr,
             "twins": self.twins,
             "stabilities": self.stabilities,
+            "known_documents": self.known_documents,
             **{f"{_TRACE}{name}": values for name, values in self.trace.items()},
         }
         settings = {
@@ -198,6 +203,7 @@ class FittedMixture:
                 inference=settings.get("inference", "gibbs"),
                 stabilities=arrays.get("stabilities", np.empty(0)),
                 known_clusters=settings.get(KNOWN, {}),
+                known_documents=arrays.get("known_documents", np.empty(0, np.int64)),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error

@@ -54,7 +54,8 @@ class Run:
     def assignments(self) -> list[Column]:
         """A row a document, numbered from 1."""
         corpus, labels = self.corpus, self.mixture.labels
-        columns = document_columns(corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts)
+        names = [cluster.name for cluster in self.clusters]
+        columns = document_columns(corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts, names)
         return number_rows(0, columns)
 
     def manifest(self) -> dict[str, Any]:
@@ -119,21 +120,29 @@ def document_columns(
     outliers: NDArray[np.bool_],
     scores: DocumentScores,
     texts: Sequence[str],
+    names: Sequence[str] | None = None,
 ) -> list[Column]:
-    """What there is to say about each document; id and known label where there are any."""
+    """What there is to say about each document; id, known label and the name of its cluster where there are any."""
     columns = []
     if ids is not None:
         columns.append(Column("id", "VARCHAR", ids))
     if known_labels is not None:
         columns.append(Column("label", "VARCHAR", known_labels))
+    columns.append(Column("cluster", "BIGINT", labels))
+    if names is not None:
+        columns.append(name_column(labels, names))
     return [
         *columns,
-        Column("cluster", "BIGINT", labels),
         Column("probability", "DOUBLE", scores.probabilities),
         Column("outlier", "BOOLEAN", outliers),
         Column("outlier_score", "DOUBLE", scores.outlier_scores),
         Column("text", "VARCHAR", texts),
     ]
+
+
+def name_column(labels: NDArray[Any], names: Sequence[str]) -> Column:
+    """The name of the cluster of each document, empty where it has none."""
+    return Column("name", "VARCHAR", np.array([*names, ""], dtype=object)[labels])
 
 
 def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
