@@ -13,7 +13,7 @@ from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
 from textmix.estimators import consensus_mixture
 from textmix.estimators.counts import sum_by_cluster
-from textmix.estimators.guidance import count_once
+from textmix.estimators.guidance import Guidance, count_once, know_copies
 from textmix.inference import consensus
 
 
@@ -288,8 +288,10 @@ def test_runs_and_the_step_that_brings_them_together_keep_to_y(monkeypatch):
     fit, known = consensus.fit_partition, y[y >= 0]
     n_parts = []
 
-    def fit_and_look(*arguments):
-        fitted = fit(*arguments)
+    def fit_and_look(counts, whole, start, beta, prior, settings, seed, progress, n_fixed=0):
+        fitted = fit(counts, whole, start, beta, prior, settings, seed, progress, n_fixed)
+        if n_fixed == 0:  # where sampling begins
+            return fitted
         n_parts.append([np.unique(fitted.labels[-known.size :][known == group]).size for group in range(4)])
         return fitted
 
@@ -305,6 +307,14 @@ def test_copies_of_a_known_document_are_known_too():
     model = ConsensusMixture(n_words=15, n_runs=3).fit(many, np.append(y, [-1] * 30))
     assert (model.labels_[200:] == model.known_clusters_["2"]).all()
     assert model.converged_
+
+
+def test_what_is_identical_to_a_known_document_or_example_is_known_as_most_of_these_are():
+    counts = scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [0, 0], [1, 1]]))
+    known = np.array([0, 1, 1, -1, -1, -1, 0, -1], dtype=np.int32)
+    examples = scipy.sparse.csr_array(np.array([[0, 1]]))
+    guidance = Guidance(["a", "b", "c"], known, examples, np.array([2], dtype=np.int32), None)
+    assert know_copies(counts, guidance, 1.0).known.tolist() == [0, 1, 1, 1, 2, -1, 0, -1]
 
 
 def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
@@ -323,8 +333,13 @@ def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
 
 
 def test_known_clusters_are_named_right_when_documents_are_split_off():
-    model = ConsensusMixture(2).fit([[3, 2, 1], [3, 2, 0]], [None, "A"])
-    assert model.known_clusters_["A"] == model.labels_[1] != model.labels_[0]
+    counts = np.tile([30, 20, 10, 0, 0, 0], (6, 1))
+    counts[np.arange(1, 6), np.arange(1, 6)] += 1
+    y = [None, None, None, None, None, "A"]
+    assert ConsensusMixture().fit(counts, y).labels_.tolist() == [0] * 6
+    model = ConsensusMixture(6).fit(counts, y)
+    assert model.n_clusters_ == 6
+    assert model.known_clusters_["A"] == model.labels_[5]
 
 
 def test_fit_predict_takes_what_fit_takes():

@@ -13,11 +13,13 @@ import reference
 from kernels.ladder import PRIORS, TINY, build_state, enumerated_posterior
 from textmix.inference import guidance
 from textmix.inference.guidance import (
+    ALIKE,
     OWN_SHARE,
     Documents,
     Fitting,
     chances_of,
     fit_known,
+    known_gains,
     let_go,
     sample_rows,
     start_labels,
@@ -85,7 +87,7 @@ def random_documents(n_free=30, n_known=3, n_examples=8, n_words=12, seed=0):
 def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
     monkeypatch.setattr(guidance, "_BLOCK", 21)
     documents, counts = random_documents()
-    found, fits = fit_known(documents)
+    found, fits = fit_known(documents.counts[: documents.n_free], known_gains(documents))
     for document in range(documents.n_free):
         expected = [
             reference.fit_of_cluster(
@@ -94,25 +96,35 @@ def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
             for known in range(documents.n_known)
         ]
         np.testing.assert_allclose(fits[document], max(expected), atol=1e-12)
-        assert found[document] == (np.argmax(expected) if max(expected) > 0 else -1)
+        fits_any = max(expected) > -ALIKE * counts[document].sum()
+        assert found[document] == (np.argmax(expected) if fits_any else -1)
+        allowed = np.array([[False, True, True]])
+        row = documents.counts[[document]]
+        assert fit_known(row, known_gains(documents), allowed).clusters == 1 + np.argmax(expected[1:])
 
 
-def test_those_that_fit_best_start_in_known_clusters_and_only_so_many(monkeypatch):
-    monkeypatch.setattr(guidance, "SMALL", 3)
-    documents, _ = random_documents(n_free=200)
-    n_clusters = 40
-    labels = start_labels(documents, fit_known(documents), n_clusters, np.random.default_rng(0))
-    by_chance = np.random.default_rng(0).integers(3, n_clusters, size=208, dtype=np.int32)
-    best, fits = fit_known(documents)
-    assert labels[200:].tolist() == documents.known.tolist()
-    for known in range(3):
-        ranked = np.flatnonzero(best == known)[np.argsort(-fits[best == known], kind="stable")]
-        assert (labels[ranked[:10]] == known).all()
-        np.testing.assert_array_equal(labels[ranked[10:]], by_chance[ranked[10:]])
-    free = documents._replace(known=np.empty(0, np.int32), n_known=0)
-    by_chance = np.random.default_rng(0).integers(n_clusters, size=208, dtype=np.int32)
-    np.testing.assert_array_equal(start_labels(free, fit_known(free), n_clusters, np.random.default_rng(0)), by_chance)
-    assert free.n_free == 208
+def test_clusters_of_an_unguided_run_follow_the_known_documents_in_them():
+    # Cluster 0: 10 documents, 3 of them known; 1: 10 documents, a stray one of the same; 2: 6, half of them known.
+    unguided = np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 9, 3, 4])
+    known = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
+    where = np.array([0, 0, 0, 1, 2, 2, 2], dtype=np.int32)
+    documents = Documents(scipy.sparse.csr_array(np.ones((30, 2), int)), known, 2)
+    labels = start_labels(documents, np.append(unguided, where), known_gains(documents))
+    # Mean share of the first: (3 × 3 / 10 + 1 / 10) / 4 = 0.25, of which 1 / 10 is more than a quarter.
+    assert labels.tolist() == [0] * 16 + [1] * 3 + [5] * 4 + known.tolist()
+    larger = np.append(np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 24, 3, 4]), where)  # now 1 / 25
+    documents = Documents(scipy.sparse.csr_array(np.ones((45, 2), int)), known, 2)
+    labels = start_labels(documents, larger, known_gains(documents))
+    assert labels.tolist() == [0] * 7 + [3] * 24 + [1] * 3 + [5] * 4 + known.tolist()
+
+
+def test_where_a_cluster_follows_two_its_documents_go_where_they_fit():
+    counts = np.array([[2, 0, 1], [0, 2, 1], [0, 0, 1], [0, 1, 0], [2, 0, 0], [0, 2, 0]])
+    documents = Documents(scipy.sparse.csr_array(counts), np.array([0, 1], dtype=np.int32), 2)
+    unguided = np.array([0, 0, -1, 1, 0, 0], dtype=np.int32)
+    labels = start_labels(documents, unguided, known_gains(documents))
+    assert labels[[0, 1, 3, 4, 5]].tolist() == [0, 1, 3, 0, 1]
+    assert labels.min() >= 0
 
 
 @pytest.mark.parametrize(

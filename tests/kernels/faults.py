@@ -30,6 +30,7 @@ PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
 CONSENSUS_TESTS = "tests/inference/test_consensus.py"
 MERGING_TESTS = "tests/inference/test_merging.py"
 GUIDANCE_TESTS = "tests/inference/test_guidance.py"
+GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 
 
 class Fault(NamedTuple):
@@ -725,6 +726,69 @@ FAULTS = [
         "lift = gains.data / totals[gains.indices] * in_all.sum()",
         "lift = gains.data * in_all.sum()",
         GUIDANCE_TESTS,
+    ),
+    Fault(
+        "a stray known document draws its cluster along",
+        "inference/guidance.py",
+        "follows = (there > 0) & (shares >= FOLLOWED * mean_shares[:, np.newaxis])",
+        "follows = there > 0",
+        GUIDANCE_TESTS,
+    ),
+    Fault(
+        "documents of a cluster that follows two go to the first",
+        "inference/guidance.py",
+        "fits[~allowed[rows]] = -np.inf",
+        "fits[:] = allowed[rows]",
+        GUIDANCE_TESTS,
+    ),
+    Fault(
+        "what came to a known cluster by chance stays",
+        "inference/guidance.py",
+        "if came.size and fits.mean() < OWN_SHARE:",
+        "if False:",
+        GUIDANCE_TESTS,
+    ),
+    Fault(
+        "weights are taken for chances as they are",
+        "inference/guidance.py",
+        "scale = 1.0 if n_at_1 == 0 else (n_wanted - n_at_1) / rest[n_at_1]",
+        "scale = 1.0",
+        GUIDANCE_TESTS,
+    ),
+    Fault(
+        "copies of known documents are not known",
+        "estimators/guidance.py",
+        "known = np.where((guidance.known < 0) & has_words, best[twins[:n_documents]], guidance.known)",
+        "known = guidance.known",
+        f"{GUIDED_TESTS}::test_what_is_identical_to_a_known_document_or_example_is_known_as_most_of_these_are",
+    ),
+    Fault(
+        "of copies that count once each counts in the words",
+        "estimators/consensus_mixture.py",
+        "        if self.duplicates == ALL:\n            return labels\n",
+        "        return labels\n",
+        f"{GUIDED_TESTS}::test_copies_in_two_known_clusters_count_once_in_each",
+    ),
+    Fault(
+        "texts whose cluster was given are outliers by their scores",
+        "estimators/consensus_mixture.py",
+        "        outliers[self._known_documents] = False\n",
+        "",
+        f"{GUIDED_TESTS}::test_a_document_whose_cluster_was_given_is_no_outlier_whatever_its_words",
+    ),
+    Fault(
+        "a known cluster is called by what was split off",
+        "estimators/consensus_mixture.py",
+        "clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these",
+        "pass",
+        f"{GUIDED_TESTS}::test_known_clusters_are_named_right_when_documents_are_split_off",
+    ),
+    Fault(
+        "of copies with weights the first one's counts",
+        "estimators/guidance.py",
+        "np.maximum.at(largest, twins, guidance.weights)",
+        "largest[twins[::-1]] = guidance.weights[::-1]",
+        f"{GUIDED_TESTS}::test_of_copies_that_count_once_the_largest_weight_counts",
     ),
 ]
 

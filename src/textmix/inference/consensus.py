@@ -20,7 +20,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
-from textmix.inference.guidance import Documents, fit_known, known_clusters, let_go, start_labels
+from textmix.inference.guidance import Documents, fit_known, known_clusters, known_gains, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
@@ -109,7 +109,7 @@ def sample_runs(
         fitted = fit_documents(seen, whole, settings.beta, prior, sampling, own, shared)
         return fitted if rows is None else of_rows(fitted, rows, documents.counts.shape[0])
 
-    with progress.task("sampling", total=settings.n_runs * settings.n_sweeps * documents.counts.shape[0]) as task:
+    with progress.task("sampling", total=settings.n_runs * n_visits(documents, settings.n_sweeps)) as task:
         shared = _SharedProgress(task)
         finished = side_by_side(run, settings.n_runs, n_jobs, shared.stop, keep_finished=True)
     if len(finished) < settings.n_runs:
@@ -134,12 +134,24 @@ def fit_documents(
     seed: int,
     progress: Progress,
 ) -> FittedPartition:
-    """One run from random clusters, or known ones."""
-    fitting = fit_known(documents)
-    start = start_labels(documents, fitting, prior.max_clusters, generator(seed, START))
-    n_fixed = documents.known.size
-    fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, seed, progress, n_fixed)
-    return fitted if n_fixed == 0 else replace(fitted, labels=let_go(fitted.labels, documents, fitting))
+    """One run from random clusters; where clusters are known, a second one from what the first has found."""
+    n_fixed, n_others = documents.known.size, prior.max_clusters - documents.n_known
+    start = generator(seed, START).integers(n_others, size=documents.counts.shape[0], dtype=np.int32)
+    others = finite_dirichlet(n_others, prior.alpha)
+    fitted = fit_partition(documents.counts, whole, start, beta, others, sampling, seed, progress)
+    if n_fixed == 0:
+        return fitted
+    gains = known_gains(documents)
+    start = start_labels(documents, fitted.labels, gains)
+    own_seed = int(generator(seed, START, 1).integers(2**63))
+    fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, own_seed, progress, n_fixed)
+    fitting = fit_known(documents.counts[: documents.n_free], gains)
+    return replace(fitted, labels=let_go(fitted.labels, documents, fitting))
+
+
+def n_visits(documents: Documents, n_sweeps: int) -> int:
+    """How many documents the sweeps of `fit_documents` visit."""
+    return n_sweeps * (int(documents.counts.shape[0]) + (documents.n_free if documents.known.size else 0))
 
 
 def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
@@ -163,7 +175,7 @@ def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progr
         own = int(generator(seed, _AGREE, number).integers(2**63))
         return fit_documents(labelled, True, beta, prior, sampling, own, shared)
 
-    with progress.task("agreeing", total=N_STARTS * AGREED_SWEEPS * labelled.counts.shape[0]) as task:
+    with progress.task("agreeing", total=N_STARTS * n_visits(labelled, AGREED_SWEEPS)) as task:
         shared = _SharedProgress(task)
         starts = side_by_side(start, N_STARTS, n_jobs, shared.stop, keep_finished=False)
     return max(starts, key=lambda fitted: fitted.log_joint)

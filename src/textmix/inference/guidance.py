@@ -1,9 +1,9 @@
 """What is known of documents before they are clustered: which belong together, and how much each counts.
 
-Documents whose cluster is known come last and stay where they are; all others are sampled given these. To be found by
-those that are like them, known clusters need more than that: a run starts from random clusters, and where another one
-has gathered such documents first, none of them would leave it for a cluster of a few. So documents that fit a known
-cluster better than the collection at large start there. That is where sampling begins, not where it must end.
+Documents whose cluster is known come last and stay where they are; all others are sampled given these. Where that
+begins matters: a cluster vanishes when its last document leaves, a known one never does, and what has gathered there
+from random clusters stays, foreign or not. So the documents are first sampled as if nothing were known, and clusters
+follow the known documents that are in them. That is where sampling begins, not where it must end.
 
 A weight is the probability with which a run sees a document. Copies would not do: a document that is there three times
 makes a cluster of its own.
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from textmix.inference.ordering import order_by_size
 
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
-START_SIZE, SMALL = 2.0, 20  # of a known cluster: times the mean size of all at the start, and in any case
+ALIKE = 0.02  # nats a word; a document that fits a cluster worse than the collection by less fits it as well
+FOLLOWED = 0.25  # times the mean share of known documents, in a cluster that follows them
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
 _BLOCK = 1 << 22  # documents × known clusters that are compared together
 
@@ -85,29 +86,6 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
     return np.sort(np.append(free, n_free + known))
 
 
-def start_labels(
-    documents: Documents, fitting: Fitting, n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
-    """Where documents start: in known clusters, 0 … n_known − 1, those that fit them best; others by chance elsewhere.
-
-    A known cluster starts with twice as many documents as all have in the mean at the most, or with some few: a larger
-    one would draw in what has little to do with it while all others are still as chance made them. None starts there
-    by chance: a known cluster never vanishes, and what has come to it would stay.
-    """
-    labels = rng.integers(documents.n_known, n_clusters, size=documents.counts.shape[0], dtype=np.int32)
-    if documents.known.size == 0:
-        return labels
-    best, fits = fitting
-    most = max(SMALL, round(START_SIZE * documents.n_free / n_clusters))
-    order = np.lexsort((-fits, best))  # cluster by cluster, those that fit best first
-    sizes = np.bincount(best + 1, minlength=documents.n_known + 1)  # of those that fit none, and of each cluster
-    place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    chosen = order[(place < most) & (best[order] >= 0)]
-    labels[chosen] = best[chosen]
-    labels[documents.n_free :] = documents.known
-    return labels
-
-
 class Fitting(NamedTuple):
     """The known cluster that each of the other documents fits best, and how well; −1: the collection at large does."""
 
@@ -115,16 +93,14 @@ class Fitting(NamedTuple):
     fits: NDArray[np.float64]
 
 
-def fit_known(documents: Documents) -> Fitting:
-    """Compare the documents whose cluster is not known with those of known clusters.
+def known_gains(documents: Documents) -> scipy.sparse.csr_array:
+    """What a word adds to how well a document fits a known cluster (clusters × words).
 
     Words of cluster z are taken to be a mixture of its own share n_z^w / n_z, with weight s, and of the collection's
-    share q_w: a document fits by Σ_w N_w log(1 − s + s n_z^w / (n_z q_w)).
+    share q_w: a document fits by Σ_w N_w log(1 − s + s n_z^w / (n_z q_w)), of which log(1 − s) is left out here.
     """
     counts, n_free = documents.counts, documents.n_free
     n_examples = documents.known.size
-    if n_examples == 0:
-        return Fitting(np.full(n_free, -1, np.int32), np.zeros(n_free))
     members = scipy.sparse.csr_array(
         (np.ones(n_examples), (documents.known, np.arange(n_examples))), shape=(documents.n_known, n_examples)
     )
@@ -132,16 +108,51 @@ def fit_known(documents: Documents) -> Fitting:
     totals = np.maximum(np.asarray(gains.sum(axis=1)), 1.0)
     in_all = np.maximum(np.asarray(counts.sum(axis=0), dtype=np.float64), 1.0)
     lift = gains.data / totals[gains.indices] * in_all.sum() / np.repeat(in_all, np.diff(gains.indptr))
-    gains.data = np.log1p(OWN_SHARE / (1.0 - OWN_SHARE) * lift)  # beyond log(1 − s), which all words have
-    best, highest = np.full(n_free, -1, np.int32), np.zeros(n_free)
-    n_together = max(1, _BLOCK // documents.n_known)
-    for first in range(0, n_free, n_together):
-        rows = slice(first, min(first + n_together, n_free))
+    gains.data = np.log1p(OWN_SHARE / (1.0 - OWN_SHARE) * lift)
+    return scipy.sparse.csr_array(gains)
+
+
+def fit_known(
+    counts: scipy.sparse.csr_array, gains: scipy.sparse.csr_array, allowed: NDArray[np.bool_] | None = None
+) -> Fitting:
+    """Compare documents with known clusters, and with the collection at large unless some are `allowed` to each."""
+    n_documents, n_known = counts.shape[0], gains.shape[0]
+    best, highest = np.full(n_documents, -1, np.int32), np.zeros(n_documents)
+    n_together = max(1, _BLOCK // n_known)
+    for first in range(0, n_documents, n_together):
+        rows = slice(first, min(first + n_together, n_documents))
         block = counts[rows]
-        fits = (block @ gains.T).toarray() + np.asarray(block.sum(axis=1))[:, np.newaxis] * np.log1p(-OWN_SHARE)
+        lengths = np.asarray(block.sum(axis=1))
+        fits = (block @ gains.T).toarray() + lengths[:, np.newaxis] * np.log1p(-OWN_SHARE)
+        if allowed is not None:
+            fits[~allowed[rows]] = -np.inf
         highest[rows] = fits.max(axis=1)
-        best[rows] = np.where(highest[rows] > 0, fits.argmax(axis=1), -1)
+        is_fit = (highest[rows] > -ALIKE * lengths) | (allowed is not None)
+        best[rows] = np.where(is_fit, fits.argmax(axis=1), -1)
     return Fitting(best, highest)
+
+
+def start_labels(documents: Documents, unguided: NDArray[np.int32], gains: scipy.sparse.csr_array) -> NDArray[np.int32]:
+    """Where sampling begins: known clusters are 0 … n_known − 1, those of an unguided run come after them.
+
+    A cluster of that run follows a known one if the share that its known documents have in it is at least a quarter of
+    what it is in the mean over these documents: a stray one draws no cluster along, and documents of a wide subject
+    draw all that they are in. Where a cluster follows several, each of its documents goes to the one that it fits best.
+    """
+    n_free, n_known = documents.n_free, documents.n_known
+    sizes = np.bincount(unguided + 1)[1:]
+    has_label = unguided[n_free:] >= 0
+    where = documents.known[has_label], unguided[n_free:][has_label]
+    there = scipy.sparse.csr_array((np.ones(where[0].size), where), shape=(n_known, sizes.size)).toarray()
+    shares = there / np.maximum(sizes, 1)
+    mean_shares = (there * shares).sum(axis=1) / np.maximum(there.sum(axis=1), 1.0)
+    follows = (there > 0) & (shares >= FOLLOWED * mean_shares[:, np.newaxis])
+    labels = (np.maximum(unguided, 0) + n_known).astype(np.int32)  # those without a label have no words: any will do
+    free = np.flatnonzero(unguided[:n_free] >= 0)
+    following = free[follows.any(axis=0)[unguided[free]]]
+    labels[following] = fit_known(documents.counts[following], gains, follows.T[unguided[following]]).clusters
+    labels[n_free:] = documents.known
+    return labels
 
 
 def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[np.int32]:
@@ -155,9 +166,8 @@ def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[n
 def let_go(labels: NDArray[np.int32], documents: Documents, fitting: Fitting) -> NDArray[np.int32]:
     """Labels with what has come to a known cluster by chance in a cluster of its own.
 
-    A cluster vanishes when its last document leaves; a known one cannot, so that sooner or later what has nothing to do
-    with it may gather there. Where fewer than one in five of those who came fit it, the others get a cluster of their
-    own.
+    A known cluster cannot vanish, so that sooner or later what has nothing to do with it may gather there. Where fewer
+    than one in five of those who came fit it, the others get a cluster of their own.
     """
     labels, n_used = labels.copy(), int(labels.max(initial=-1)) + 1
     free = labels[: documents.n_free]
