@@ -539,3 +539,29 @@ def fit_of_cluster(row: np.ndarray, examples: np.ndarray, everything: np.ndarray
             at_large = everything[:, word].sum() / everything.sum()
             total += count * math.log((share * own + (1 - share) * at_large) / at_large)
     return total
+
+
+def npmi_coherence(counts, words):
+    """The mean over pairs of words of log(p(v, w) / (p(v) p(w))) / −log p(v, w), by documents that have words."""
+    documents = [set(np.flatnonzero(row)) for row in counts if row.any()]
+    values = []
+    for v, w in itertools.combinations(words, 2):
+        p_v, p_w, both = (sum(own <= document for document in documents) / len(documents) for own in ({v}, {w}, {v, w}))
+        if both == 0:
+            values.append(-1.0)
+        elif both == 1:
+            values.append(1.0)
+        else:
+            values.append(math.log(both / (p_v * p_w)) / -math.log(both))
+    return sum(values) / len(values)
+
+
+def jensen_shannon_distance(one, other):
+    """The square root of the Jensen-Shannon divergence of two distributions, to base 2."""
+    p, q = one / one.sum(), other / other.sum()
+    middle = (p + q) / 2
+
+    def divergence(distribution):
+        return sum(x * math.log2(x / m) for x, m in zip(distribution, middle, strict=True) if x > 0)
+
+    return math.sqrt(max((divergence(p) + divergence(q)) / 2, 0.0))

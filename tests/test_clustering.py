@@ -116,12 +116,6 @@ def test_ids_and_labels_stand_in_the_frame():
     assert frame["label"].tolist() == LABELS
 
 
-def test_without_pandas_the_frame_says_what_to_install(clustering, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
-        clustering.to_frame()
-
-
 def test_the_same_seed_gives_the_same_clusters_and_the_global_state_stays():
     before = np.random.get_state()[1].copy()
     first, second = textmix.cluster(TEXTS, 3), textmix.cluster(TEXTS, 3)

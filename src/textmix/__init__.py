@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textmix import datasets, metrics
     from textmix.algorithms import algorithm
-    from textmix.clustering import Clustering, load
+    from textmix.clustering import Clustering
     from textmix.corpus import Corpus, Tokenizer
     from textmix.corpus.selection import FrequencySelector, LogIdfWeighting, VarianceSelector
     from textmix.estimators import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MultinomialMixture,
         VonMisesFisherMixture,
     )
+    from textmix.saved_runs import load
     from textmix.text_clusterer import TextClusterer, cluster
 
     __version__: str
@@ -54,7 +55,7 @@ _HOMES = {
     "Clustering": "textmix.clustering",
     "TextClusterer": "textmix.text_clusterer",
     "cluster": "textmix.text_clusterer",
-    "load": "textmix.clustering",
+    "load": "textmix.saved_runs",
     "Corpus": "textmix.corpus",
     "Tokenizer": "textmix.corpus",
     "FrequencySelector": "textmix.corpus.selection",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from difflib import get_close_matches
 from functools import cached_property
-from importlib import import_module
+from html import escape
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus
@@ -19,16 +21,20 @@ from textmix.estimators import ConsensusMixture, DirichletMultinomialMixture, Di
 from textmix.estimators.counts import canonical, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
-from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.estimators.scored_mixture import ScoredMixture
+from textmix.inference.ordering import order_by_size, renumber
+from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
 from textmix.results.assignments import Assignments, assign_counts
-from textmix.results.clusters import Cluster, describe_clusters, list_clusters, summarise
-from textmix.results.folder import read_manifest, write_run
-from textmix.results.large_run import COUNTS, N_OUTLIERS, ON_DISK, KeptExamples
-from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture
-from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, Run, document_columns, read_texts
-from textmix.results.typical import Example, Examples
+from textmix.results.clusters import Cluster, Clusters, describe_clusters, summarise
+from textmix.results.folder import write_run
+from textmix.results.frames import Frame
+from textmix.results.large_run import N_OUTLIERS
+from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture, plain_parameters
+from textmix.results.run import Run, cluster_columns, document_columns, read_texts
+from textmix.results.tables import Column
+from textmix.results.typical import Example, Examples, Typicality
+from textmix.results.words import ScoredWord, top_words
 
 MODELS: dict[str, type[PartitionMixture]] = {
     "consensus": ConsensusMixture,
@@ -42,8 +48,11 @@ class Clustering:
     """Texts and the clusters found among them; what `textmix.cluster` and `textmix.load` return.
 
     `estimator` is the fitted mixture, `corpus` the counts it was fitted to, `seconds` what took how long,
-    `info` the contents of run.json if this was loaded.
+    `info` the contents of run.json if this was loaded, `names` those that were given to clusters, by label. Methods
+    that change something return a new Clustering; this one stays as it is.
     """
+
+    _has_texts = True  # and scores of each
 
     def __init__(
         self,
@@ -54,11 +63,13 @@ class Clustering:
         seconds: Mapping[str, float] | None = None,
         folder: Path | None = None,
         info: Mapping[str, Any] | None = None,
+        names: Mapping[int, str] | None = None,
     ) -> None:
         self.estimator = estimator
         self.corpus = corpus
         self.seconds = dict(seconds or {})
         self.info = dict(info or {})
+        self._names = dict(names or {})
         self._texts = texts
         self._folder = folder
 
@@ -133,22 +144,83 @@ class Clustering:
         return int(np.count_nonzero(self.corpus.empty_documents))
 
     @cached_property
-    def clusters(self) -> list[Cluster]:
-        """Size, words and examples of each cluster."""
+    def _word_counts(self) -> scipy.sparse.csr_array:
+        """What the words of clusters are told by."""
         if isinstance(self.estimator, PartitionMixture):
-            word_counts, beta = self.estimator.cluster_word_counts_, self.estimator.beta_
-        else:
-            word_counts, beta = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters), SMOOTHING
+            return self.estimator.cluster_word_counts_
+        word_counts = sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
         if isinstance(self.estimator, FeaturePartitionMixture):  # background words stand for no cluster
             word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
+        return word_counts
+
+    @property
+    def _beta(self) -> float | NDArray[np.float64]:
+        return self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Size, words and examples of each cluster, by label; also a table, with `to_pandas()`, `to_csv()`, …."""
         corpus = self.corpus
         stabilities = getattr(self.estimator, STABILITIES, None)
         names: dict[int, str] = {}
         for name, label in self.known_clusters.items():
             names[label] = f"{names[label]} / {name}" if label in names else name
-        return describe_clusters(
-            corpus.counts, self.labels, word_counts, beta, corpus.vocabulary, self.texts, stabilities, names
+        described = describe_clusters(
+            corpus.counts,
+            self.labels,
+            self._word_counts,
+            self._beta,
+            corpus.vocabulary,
+            self.texts,
+            stabilities,
+            {**names, **self._names},
         )
+        return Clusters(described, cluster_columns(described))
+
+    @property
+    def documents(self) -> Frame:
+        """A table with a row a text: position, id, label, time, cluster and its name, probability, outlier, text."""
+        return self._table(np.arange(self.labels.size))
+
+    def documents_of(self, cluster: int | str | Cluster) -> Frame:
+        """The same of the texts of one cluster, by label or name, the most typical first."""
+        members = np.flatnonzero(self.labels == self._find(cluster))
+        typicality = Typicality(self._word_counts, self._beta)
+        scores = typicality.score(self.corpus.counts[members], self.labels[members])
+        return self._table(members[np.argsort(-scores, kind="stable")])
+
+    def _table(self, documents: NDArray[Any]) -> Frame:
+        corpus, names = self.corpus, [cluster.name for cluster in self.clusters]
+        columns = document_columns(
+            None if corpus.ids is None else [corpus.ids[i] for i in documents],
+            None if corpus.labels is None else [corpus.labels[i] for i in documents],
+            self.labels[documents],
+            self.outliers[documents],
+            DocumentScores(*(scores[documents] for scores in self._scores)),
+            [self.texts[i] for i in documents],
+            names,
+            None if corpus.times is None else corpus.times[documents],
+        )
+        return Frame([Column("document", "BIGINT", documents), *columns])
+
+    def top_words(self, n: int = 10, *, order: str = "telling") -> list[list[ScoredWord]]:
+        """The n leading words of each cluster, by label, with their scores: the most "telling", or "probable" ones."""
+        return top_words(self._word_counts, self._beta, n, order, self.corpus.vocabulary)
+
+    def _find(self, cluster: int | str | Cluster) -> int:
+        """The label of a cluster."""
+        if isinstance(cluster, Cluster):
+            cluster = cluster.index
+        if isinstance(cluster, str):
+            named = [one.index for one in self.clusters if one.name == cluster]
+            if not named:
+                nearest = get_close_matches(cluster, [one.name for one in self.clusters], n=1)
+                hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+                raise ValueError(f"there is no cluster called {cluster!r}{hint}")
+            return named[0]
+        if not isinstance(cluster, Integral) or not 0 <= cluster < self.n_clusters:
+            raise ValueError(f"there is no cluster {cluster!r}; labels go from 0 to {self.n_clusters - 1}")
+        return int(cluster)
 
     @property
     def known_clusters(self) -> dict[str, int]:
@@ -207,6 +279,44 @@ class Clustering:
             raise ValueError(f"n_clusters must be a whole number, not {n_clusters!r}")
         return self._with(self.estimator.merged(int(n_clusters)))
 
+    def merge(self, *clusters: int | str | Cluster) -> Clustering:
+        """The same with some clusters, by label or name, taken together."""
+        labels = sorted({self._find(cluster) for cluster in clusters})
+        if len(labels) < 2:
+            raise ValueError("merging takes two clusters or more")
+        merged = np.where(np.isin(self.labels, labels), np.int32(labels[0]), self.labels)
+        return self._with(self._partition_of("merged").relabelled(order_by_size(merged)))
+
+    def split(self, cluster: int | str | Cluster, n_clusters: int = 2) -> Clustering:
+        """The same with one cluster, by label or name, in several: its texts alone are clustered anew."""
+        estimator, own = self._partition_of("split"), self._find(cluster)
+        members = np.flatnonzero(self.labels == own)
+        consensus = ConsensusMixture(n_clusters, random_state=0, progress=False)
+        try:
+            parts = consensus.fit(self.corpus.counts[members]).labels_
+        except ValueError as error:
+            raise ValueError(f"cluster {own} cannot be split: {error}") from error
+        labels = self.labels.copy()
+        labels[members] = np.where(parts == 0, own, self.n_clusters + parts - 1)
+        return self._with(estimator.relabelled(order_by_size(labels)))
+
+    def rename(self, cluster: int | str | Cluster, name: str) -> Clustering:
+        """The same with another name for a cluster; it stays with the cluster when others are merged or split."""
+        label, name = self._find(cluster), " ".join(str(name).split())
+        if not name:
+            raise ValueError("the name of a cluster must not be empty")
+        if any(other.name == name and other.index != label for other in self.clusters):
+            raise ValueError(f"another cluster is called {name!r} already")
+        renamed = self._with(self.estimator)
+        renamed._names = {**self._names, label: name}
+        return renamed
+
+    def _partition_of(self, done: str) -> PartitionMixture:
+        if not isinstance(self.estimator, PartitionMixture):
+            known = ", ".join(model.__name__ for model in MODELS.values())
+            raise ValueError(f"clusters of {type(self.estimator).__name__} cannot be {done}; those of {known} can")
+        return self.estimator
+
     def with_outlier_threshold(self, threshold: float) -> Clustering:
         """The same clustering with other outliers: texts whose score is above this, or that are alone in a cluster."""
         if not isinstance(self.estimator, ConsensusMixture):
@@ -218,19 +328,62 @@ class Clustering:
         return self._with(copy(self.estimator).set_params(outlier_threshold=float(threshold)))
 
     def _with(self, estimator: Any) -> Clustering:
-        return Clustering(estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder)
+        """The same texts in the clusters of another estimator, whose names follow most of their texts."""
+        other = Clustering(
+            estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder, info=self.info
+        )
+        named = sorted(self._names, reverse=True)  # of two that were merged the larger one's name stays
+        _, labels = renumber(self.labels, other.labels, np.array(named, dtype=np.int32))
+        other._names = {int(now): self._names[before] for before, now in zip(named, labels, strict=True) if now >= 0}
+        return other
 
     def to_frame(self) -> Any:
-        """A pandas data frame, a row a text: position, id, label, cluster and its name, probability, outlier, text."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise ImportError("to_frame needs the package pandas: pip install pandas") from error
-        names = [cluster.name for cluster in self.clusters]
-        ids, labels = self.corpus.ids, self.corpus.labels
-        columns = document_columns(ids, labels, self.labels, self.outliers, self._scores, self.texts, names)
-        values = {column.name: column.values for column in columns}
-        return pandas.DataFrame({"document": np.arange(self.labels.size), **values})
+        """`documents` as a data frame of pandas, or of polars if there is no pandas."""
+        return self.documents.to_frame()
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a page on the clusters to a file: one HTML file that needs no other and no network."""
+        write_report(path, self._report_source(title))
+
+    def chart(self, name: str) -> Any:
+        """A chart of the report as a Plotly figure: "map", "trace", "times" or "confusion"."""
+        charts = summarise_report(self._report_source(None))["charts"]
+        if name not in charts:
+            raise ValueError(f"there is no chart {name!r} of this clustering; there are: {', '.join(charts)}")
+        return as_figure(charts[name])
+
+    def _report_source(self, title: str | None) -> Source:
+        estimator, consensus = self.estimator, isinstance(self.estimator, ConsensusMixture)
+        files = self.info.get("input", {}).get("files", [])
+        return Source(
+            clusters=self.clusters,
+            labels=self.labels,
+            corpus=self.corpus,
+            word_counts=self._word_counts,
+            beta=self._beta,
+            texts=self.texts if self._has_texts else None,
+            outliers=self.outliers,
+            outlier_scores=self.outlier_scores if self._has_texts else None,
+            outlier_threshold=estimator.outlier_threshold if consensus else 0.0,
+            outliers_at=estimator.outliers_at if consensus else None,
+            strangest=self.strangest,
+            merges=estimator.merges_ if consensus else None,
+            trace=self.trace,
+            stability=self.stability,
+            run={**self.info, **self._manifest(), "seconds": self.seconds},
+            title=title or ", ".join(Path(file).name for file in files[:3]) or None,
+        )
+
+    def _manifest(self) -> dict[str, Any]:
+        """What there is to say about the clustering itself."""
+        if isinstance(self.estimator, PartitionMixture):
+            return self._run().manifest()
+        parameters = plain_parameters(self.estimator)
+        return {"settings": {"model": type(self.estimator).__name__, "parameters": parameters}}
+
+    def _run(self) -> Run:
+        mixture = FittedMixture.of(self.estimator)
+        return Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
 
     def save(
         self,
@@ -238,18 +391,30 @@ class Clustering:
         *,
         force: bool = False,
         notes: Mapping[str, Any] | None = None,
+        report: bool = False,
     ) -> None:
         """Save everything to a folder, as tables, JSON and arrays; `textmix.load` reads it again.
 
-        A folder with an earlier run is only overwritten with `force`. `notes` are kept in run.json.
+        A folder with an earlier run is only overwritten with `force`. `notes` are kept in run.json. With `report` the
+        page goes there too, as report.html.
         """
         if not isinstance(self.estimator, tuple(MODELS.values())):
             known = " and ".join(model.__name__ for model in MODELS.values())
             raise ValueError(f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can")
-        mixture = FittedMixture.of(self.estimator)
-        run = Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
-        manifest = {**run.manifest(), "seconds": self.seconds, **(notes or {})}
-        write_run(folder, run.write_files, manifest, force=force)
+        run = self._run()
+        kept: dict[str, Any] = {name: self.info[name] for name in ("input", "guidance") if name in self.info}
+        names = {str(label): name for label, name in self._names.items()}
+        manifest: dict[str, Any] = {**kept, **run.manifest(), "names": names, "seconds": self.seconds, **(notes or {})}
+        self.info = {**self.info, **manifest}
+
+        def write_files(target: Path) -> None:
+            run.write_files(target)
+            if report:
+                self.report(target / REPORT_FILE)
+
+        write_run(folder, write_files, manifest, force=force)
+        if not report:
+            (Path(folder) / REPORT_FILE).unlink(missing_ok=True)  # of an earlier run
 
     def _fitted(self, name: str) -> Any:
         if not hasattr(self.estimator, name):
@@ -260,98 +425,6 @@ class Clustering:
         n_outliers = int(np.count_nonzero(self.outliers))
         return summarise(self.clusters, self.labels.size, n_outliers, self.n_without_words)
 
-
-class LargeClustering(Clustering):
-    """A clustering of texts that were never in memory as a whole, nor were their counts.
-
-    There are labels, outliers, clusters with the examples that were kept, and new texts can be assigned.
-    What is said of each text is in assignments.csv.
-    """
-
-    def __init__(
-        self,
-        estimator: GibbsMixture,
-        corpus: Corpus,
-        examples: KeptExamples,
-        *,
-        folder: Path,
-        seconds: Mapping[str, float] | None = None,
-        info: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
-        self._examples = examples
-
-    @cached_property
-    def labels(self) -> NDArray[np.int32]:
-        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words."""
-        return np.asarray(self.estimator.labels_)
-
-    @property
-    def n_without_words(self) -> int:
-        """The number of texts that have no words left, which belong to no cluster."""
-        return int(np.count_nonzero(self.labels < 0))
-
-    @cached_property
-    def clusters(self) -> list[Cluster]:
-        """Size, words and examples of each cluster."""
-        estimator, examples = self.estimator, self._examples.clusters
-        word_counts, vocabulary = estimator.cluster_word_counts_, self.corpus.vocabulary
-        return list_clusters(estimator.cluster_sizes_, word_counts, estimator.beta_, vocabulary, examples)
-
-    @property
-    def strangest(self) -> list[Example]:
-        """Of the texts that fit nowhere those with the highest outlier scores."""
-        return self._examples.outliers
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """Not there."""
-        raise self._not_there("texts")
-
-    @property
-    def probabilities(self) -> NDArray[np.float64]:
-        """Not there."""
-        raise self._not_there("probabilities")
-
-    @property
-    def outlier_scores(self) -> NDArray[np.float64]:
-        """Not there."""
-        raise self._not_there("outlier scores")
-
-    def to_frame(self) -> Any:
-        """Not there."""
-        raise self._not_there("rows")
-
-    def save(
-        self, folder: str | os.PathLike[str], *, force: bool = False, notes: Mapping[str, Any] | None = None
-    ) -> None:
-        """Not possible."""
-        raise ValueError(f'this clustering is saved already; copy the folder "{self._folder}"')
-
-    def _not_there(self, what: str) -> AttributeError:
-        return AttributeError(
-            f"there are no {what} here: the texts and counts of this run were never in memory as a whole; "
-            f'see assignments.csv in "{self._folder}"'
-        )
-
-
-def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Clustering:
-    """Load a saved clustering. If a tokenizer of your own split its texts, new texts need it again."""
-    info = read_manifest(folder)
-    folder = Path(folder)
-    is_large = info.get(COUNTS) == ON_DISK
-    corpus = Corpus.load(folder / CORPUS_FOLDER, tokenizer)
-    fitted = FittedMixture.load(folder / MODEL_FOLDER)
-    kinds = {model.__name__: model for model in MODELS.values()}
-    if fitted.estimator not in kinds:
-        raise ValueError(f'"{folder}" was saved with a model this textmix does not know: {fitted.estimator}')
-    n_counted = 0 if is_large else fitted.labels.size
-    if corpus.counts.shape != (n_counted, fitted.cluster_word_counts.shape[1]):
-        raise ValueError(f'the model and the corpus in "{folder}" do not belong together; cluster again')
-    estimator = kinds[fitted.estimator](**fitted.parameters)
-    fitted.put_into(estimator, None if is_large else corpus.counts, corpus.vocabulary)
-    seconds = info.get("seconds", {})
-    if is_large:
-        examples = KeptExamples.load(folder)
-        return LargeClustering(estimator, corpus, examples, seconds=seconds, folder=folder, info=info)
-    return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
+    def _repr_html_(self) -> str:
+        """The clusters as a table, in a notebook."""
+        return f"<p>{escape(repr(self).splitlines()[0])}</p>{self.clusters._repr_html_()}"

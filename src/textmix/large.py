@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from textmix import __version__
-from textmix.clustering import LargeClustering
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError
 from textmix.corpus.partitions import partition_rows
@@ -42,6 +41,7 @@ from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.run import describe_input
 from textmix.results.score_files import ScoreFiles, Scorers, score_partition
 from textmix.results.work_folder import OtherRunError, WorkFolder
+from textmix.saved_runs import LargeClustering
 from textmix.text_clusterer import TextClusterer, check_words
 
 _BATCH_SIZE = 4096  # texts read at a time

@@ -14,13 +14,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.clustering import MODELS, Clustering, LargeClustering
+from textmix.clustering import MODELS, Clustering
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
+from textmix.saved_runs import LargeClustering
 
 AUTO = "auto"
 DEFAULT_MAX_CLUSTERS = 500
@@ -170,8 +171,9 @@ max_document_frequency
         *,
         ids: Iterable[Any] | None = None,
         labels: Iterable[Any] | None = None,
+        times: Iterable[Any] | None = None,
     ) -> Self:
-        """Cluster texts. `ids` and `labels` are kept beside the texts in tables, not used.
+        """Cluster texts. `ids`, `labels` and `times` are kept beside the texts in tables and the report, not used.
 
         y: the cluster of each text where it is known, by number or name; −1, None or "" elsewhere. Texts of one are
         kept together, those of two apart; others join them or form clusters of their own. sample_weight: how much each
@@ -180,7 +182,7 @@ max_document_frequency
         self.check_settings()
         texts = _as_list(X)
         started = time.perf_counter()
-        corpus = Corpus.from_texts(texts, self.make_tokenizer(), ids=ids, labels=labels)
+        corpus = Corpus.from_texts(texts, self.make_tokenizer(), ids=ids, labels=labels, times=times)
         n_documents = int(np.count_nonzero(~corpus.empty_documents))
         check_words(len(texts), n_documents)
         counted = time.perf_counter()
@@ -307,15 +309,16 @@ def cluster(
     sample_weight: Any = None,
     ids: Iterable[Any] | None = None,
     labels: Iterable[Any] | None = None,
+    times: Iterable[Any] | None = None,
     **settings: Any,
 ) -> Clustering:
     """Cluster texts. Settings are those of `TextClusterer`; none is needed.
 
-    `y` and `sample_weight`, one for each text, are as in `TextClusterer.fit`. `ids` and `labels` are kept beside the
-    texts in tables; they influence nothing.
+    `y` and `sample_weight`, one for each text, are as in `TextClusterer.fit`. `ids`, `labels` and `times` (dates, or
+    ISO 8601 such as "2024-03-04T06:02:53Z") are kept beside the texts in tables and the report; they influence nothing.
     """
     clusterer = TextClusterer(random_state=random_state, **settings)
-    return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels).clustering_
+    return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels, times=times).clustering_
 
 
 def _warn_of_shared_words(seed_words: Mapping[str, Iterable[str]]) -> None:

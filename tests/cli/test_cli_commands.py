@@ -274,5 +274,58 @@ def test_assign_writes_whole_files_to_folders_that_exist(program, table, saved, 
     assert "there is no folder" in program("assign", saved, table, "--out", tmp_path / "no" / "new.csv")[2]
 
 
+def test_the_report_is_written_with_the_run_and_again_on_request(program, table, tmp_path, monkeypatch):
+    code, shown, _ = program("cluster", table, "--out", tmp_path / "run", "--label", "topic", "--time", "day")
+    assert code == 2  # there is no such column
+    with open(table, newline="") as file:
+        rows = list(csv.reader(file))
+    table.write_text("\n".join(",".join([*row, "day" if i == 0 else f"2024-03-{i:02}"]) for i, row in enumerate(rows)))
+    code, shown, _ = program("cluster", table, "--out", tmp_path / "run", "--label", "topic", "--time", "day")
+    page = tmp_path / "run" / "report.html"
+    assert (code, f"To look at: {page}" in shown) == (0, True)
+    assert "2024-03-07T00:00:00" in (tmp_path / "run" / "assignments.csv").read_text()
+    page.unlink()
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    code, shown, _ = program("report", tmp_path / "run", "--open", "--title", "My <tickets>")
+    assert (code, opened) == (0, [page.as_uri()])
+    assert shown.startswith(f"Written to {page} (")
+    assert "My &lt;tickets&gt;" in page.read_text(encoding="utf-8")
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    code, _, error = program("report", tmp_path / "run", "--open", "--out", tmp_path / "other.html")
+    assert (code, "no browser could be started" in error) == (2, True)
+    assert (tmp_path / "other.html").exists()
+    assert program("cluster", table, "--out", tmp_path / "run", "--force", "--no-report")[0] == 0
+    assert not page.exists()
+
+
+def test_a_time_that_is_none_is_named_with_its_row(program, table):
+    code, _, error = program("cluster", table, "--time", "topic")
+    assert (code, error.startswith("textmix: column \"topic\", row 1: 'refund' is no time; write")) == (2, True)
+
+
+def test_json_is_for_programs(program, table, tmp_path):
+    code, shown, error = program("cluster", table, "--json", "--label", "topic", "--out", tmp_path / "run")
+    assert (code, error) == (0, "")
+    result = json.loads(shown)
+    assert (result["n_texts"], result["n_clusters"]) == (20, len(result["clusters"]))
+    assert sum(cluster["size"] for cluster in result["clusters"]) == 20
+    first = result["clusters"][0]
+    assert first["examples"][0]["text"] == TEXTS[first["examples"][0]["row"] - 1]
+    assert {"name", "words", "share", "stability"} <= first.keys()
+    assert 0 < result["scores"]["ami"] <= 1
+    code, _, error = program("cluster", table, "--json", "--quiet")
+    assert (code, "leave one of them out" in error) == (2, True)
+
+
+def test_what_is_printed_fits_80_columns_and_has_no_colours_in_a_file(program, table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, shown, _ = program("cluster", table, "--label", "topic")
+    lines = shown.splitlines()
+    assert code == 0
+    assert max(len(line) for line in lines if not line.startswith(("Read ", "To look at"))) <= 80
+    assert "\x1b" not in shown
+
+
 def test_numbers_are_said_in_words_people_use():
     assert [plural(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]

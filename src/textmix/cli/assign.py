@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import IO
 
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering, load
+from textmix.clustering import Clustering
 from textmix.results.mixture import DocumentScores
 from textmix.results.run import document_columns, number_rows
 from textmix.results.tables import Column, flush, write_csv
+from textmix.saved_runs import load
 
 
 def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None) -> None:

@@ -16,10 +16,13 @@ from rich.console import Console
 
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
 from textmix.cli.guidance import Guidance, read_text
+from textmix.cli.json_output import print_json
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering
 from textmix.corpus.readers import ReadReport
+from textmix.corpus.times import parse_times
 from textmix.kernels import jit
+from textmix.report import REPORT_FILE
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
 from textmix.text_clusterer import TextClusterer
@@ -33,6 +36,8 @@ class Output:
     force: bool
     n_clusters: int
     quiet: bool
+    as_json: bool = False
+    report: bool = True
 
 
 def read_stop_words(path: Path) -> tuple[str, ...]:
@@ -43,6 +48,7 @@ def read_stop_words(path: Path) -> tuple[str, ...]:
 def cluster_files(
     files: Sequence[str],
     columns: Mapping[str, str | None],
+    time_column: str | None,
     settings: Mapping[str, Any],
     guidance: Guidance,
     output: Output,
@@ -59,15 +65,19 @@ def cluster_files(
     clusterer = TextClusterer(**settings, progress=progress)
     guidance.check(clusterer)
     clusterer.check_settings()
-    documents = read_documents(files, columns, more=guidance.columns, progress=progress)
+    more = [*guidance.columns, *([time_column] if time_column is not None else [])]
+    documents = read_documents(files, columns, more=list(dict.fromkeys(more)), progress=progress)
+    times = None if time_column is None else parse_times(documents.more[time_column], f'column "{time_column}"')
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
     with saying_warnings(quiet=output.quiet):
-        clusterer.fit(documents.texts, **guidance.of(documents), ids=documents.ids, labels=documents.labels)
+        given = guidance.of(documents)
+        clusterer.fit(documents.texts, **given, ids=documents.ids, labels=documents.labels, times=times)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
     scores = _compare(clustering, documents)
     if output.folder is not None:
-        notes = {"input": describe_input(documents.report, columns), "guidance": guidance.describe(), "scores": scores}
+        read = describe_input(documents.report, {**columns, "time": time_column})
+        notes = {"input": read, "guidance": guidance.describe(), "scores": scores}
         _save(clustering, notes, output)
     clustering.seconds["all"] = time.perf_counter() - started
     show(clustering, documents.report, columns, scores, output)
@@ -114,7 +124,7 @@ def _compare(clustering: Clustering, documents: Documents) -> dict[str, float] |
 def _save(clustering: Clustering, notes: Mapping[str, Any], output: Output) -> None:
     assert output.folder is not None
     started = time.perf_counter()
-    clustering.save(output.folder, force=output.force, notes=notes)
+    clustering.save(output.folder, force=output.force, notes=notes, report=output.report)
     clustering.seconds["saving"] = time.perf_counter() - started
 
 
@@ -126,6 +136,9 @@ def show(
     output: Output,
 ) -> None:
     """Print what was read and found, and how long it took."""
+    if output.as_json:
+        print_json(clustering, report, scores)
+        return
     console = make_console(quiet=output.quiet)
     _show_reading(console, clustering, report)
     console.print()
@@ -140,6 +153,8 @@ def show(
         show_scores(console, scores, f'column "{columns["label"]}"')
     console.print()
     if output.folder is not None:
+        if output.report:
+            say(console, f"To look at: {output.folder / REPORT_FILE}")
         say(console, f"Written to {output.folder}: assignments.csv, clusters.csv, run.json and more.")
     parts = [f"{name} {seconds:.1f}" for name, seconds in clustering.seconds.items() if name != "all"]
     say(console, f"Took {clustering.seconds['all']:.1f} s ({', '.join(parts)}).", style="dim")

@@ -10,19 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from textmix.metrics.comparison import SCORE_NAMES
 from textmix.results.clusters import Cluster
 
 WORDS_WIDTH = 34
 GAP = "  "
-
-SCORE_NAMES = {
-    "nmi_geometric": "NMI (geometric)",
-    "nmi_arithmetic": "NMI (arithmetic)",
-    "homogeneity": "homogeneity",
-    "completeness": "completeness",
-    "ami": "AMI",
-    "ari": "ARI",
-}
 
 
 def make_console(*, quiet: bool = False) -> Console:

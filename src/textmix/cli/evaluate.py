@@ -8,9 +8,10 @@ from pathlib import Path
 
 from textmix.cli.console import make_console, plural, say, show_scores
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering, LargeClustering, load
+from textmix.clustering import Clustering
 from textmix.metrics import agreement
 from textmix.results.run import ASSIGNMENTS_FILE
+from textmix.saved_runs import LargeClustering, load
 
 
 def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None]) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from textmix.cli.reading import Documents
-from textmix.clustering import load
 from textmix.estimators import ConsensusMixture
+from textmix.saved_runs import load
 from textmix.text_clusterer import TextClusterer
 
 

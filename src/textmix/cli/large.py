@@ -12,6 +12,8 @@ from typing import Any
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
 from textmix.large import Plan, cluster_large
+from textmix.report import REPORT_FILE
+from textmix.saved_runs import load
 from textmix.text_clusterer import TextClusterer
 
 
@@ -68,6 +70,8 @@ def cluster_large_files(
     if outcome is None:
         return
     clustering, report, scores = outcome
+    if output.report:
+        load(plan.out).report(plan.out / REPORT_FILE)
     n_seconds = time.perf_counter() - started
     clustering.seconds = {"starting": n_seconds_starting, **clustering.seconds, "all": n_seconds}
     show(clustering, report, columns, scores, output)

@@ -67,6 +67,7 @@ def cluster(
     text: options.TextColumn = None,
     id: options.IdColumn = None,
     label: options.LabelColumn = None,
+    time_column: options.TimeColumn = None,
     format: options.Format = None,
     language: options.Language = "auto",
     stem: options.Stem = False,
@@ -97,10 +98,12 @@ def cluster(
     resume: options.Resume = False,
     out: options.Out = None,
     force: options.Force = False,
+    no_report: options.NoReport = False,
     top: options.Top = 20,
+    json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find the groups in texts, show them, and save them with --out.
+    """Find the groups in texts, show them, and save them with --out: tables, and a page to look at.
 
     [bold]Examples[/bold]
 
@@ -114,6 +117,8 @@ def cluster(
     from textmix.cli import guidance, large
 
     guides = guidance.Guidance(known, weight, seed_words, frozen)
+    if json and quiet:
+        raise ValueError("--json prints the result and --quiet nothing; leave one of them out")
     engine_name = options.choose_engine(engine, scheduler)
     settings = {
         "model": model.value,
@@ -139,10 +144,12 @@ def cluster(
         "random_state": seed,
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
-    output = command.Output(out, force, top, quiet)
+    output = command.Output(out, force, top, quiet, as_json=json, report=not no_report)
     plan = large.make_plan(out, n_bytes, engine_name, scheduler, work, resume=resume, force=force)
     if plan is None:
-        command.cluster_files(files, columns, settings, guides, output, started)
+        command.cluster_files(files, columns, time_column, settings, guides, output, started)
+    elif time_column is not None:
+        raise ValueError("--time is for runs in memory; leave out --memory and --engine dask")
     elif guides.columns:
         raise ValueError("--known and --weight are for runs in memory; leave out --memory and --engine dask")
     else:
@@ -167,6 +174,26 @@ def assign(
     from textmix.cli import assign as command
 
     command.assign_files(run, files, {"text": text, "id": id, "format": format}, out)
+
+
+@app.command()
+def report(
+    run: options.RunFolder,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help=r"Where to write the page \[RUN/report.html].")
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Write the page on a saved run: one HTML file that needs no other and no network.
+
+    [bold]Example[/bold]
+
+    textmix report run --open
+    """
+    from textmix.cli import report as command
+
+    command.report_run(run, out, title, show=open_page)
 
 
 @app.command()

@@ -117,6 +117,10 @@ LabelColumn = Annotated[
     str | None,
     typer.Option("--label", metavar="COLUMN", help="Column with known labels, to compare with.", rich_help_panel=TEXTS),
 ]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option("--time", metavar="COLUMN", help="Column with times, for the report.", rich_help_panel=TEXTS),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -338,7 +342,9 @@ Resume = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FOLDER", help="Write tables and the model here.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--out", metavar="FOLDER", help="Write report.html, tables and the model here.", rich_help_panel=OUTPUT
+    ),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite an earlier run, or start one anew.", rich_help_panel=OUTPUT)
@@ -347,6 +353,8 @@ Top = Annotated[
     int,
     typer.Option("--top", metavar="N", min=0, help="Show the N largest clusters.", rich_help_panel=OUTPUT),
 ]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.", rich_help_panel=OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)]
 OutFile = Annotated[
     Path | None,

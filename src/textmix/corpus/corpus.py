@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from textmix.corpus.counting import count_texts, is_missing
 from textmix.corpus.files import Record, load_record, save_record
 from textmix.corpus.matrix import as_counts
+from textmix.corpus.times import Times, parse_times
 from textmix.corpus.tokens import Tokenizer
 from textmix.corpus.vocabulary import build_vocabulary, known_columns, with_language
 
@@ -40,8 +41,8 @@ class Corpus:
         fractions.
     vocabulary
         The word of each column, by first occurrence.
-    ids, labels
-        One for each document, if there are any.
+    ids, labels, times
+        One for each document, if there are any; times are in UTC, NaT where one is not known.
     tokenizer
         The settings that the texts were counted with; its language is the one that was recognised. None if
         the corpus was made from counts without them.
@@ -51,6 +52,7 @@ class Corpus:
     vocabulary: Sequence[str]
     ids: list[str] | None = None
     labels: list[str] | None = None
+    times: Times | None = None
     tokenizer: Tokenizer | None = None
 
     def __repr__(self) -> str:
@@ -66,6 +68,7 @@ class Corpus:
         *,
         ids: Iterable[Any] | None = None,
         labels: Iterable[Any] | None = None,
+        times: Iterable[Any] | None = None,
         **settings: Any,
     ) -> Corpus:
         """Count the words of texts: a list, a column, a generator (read once, never held as a whole).
@@ -84,6 +87,7 @@ class Corpus:
             vocabulary=vocabulary,
             ids=_as_names("ids", ids, matrix.shape[0]),
             labels=_as_names("labels", labels, matrix.shape[0]),
+            times=_as_times(times, matrix.shape[0]),
             tokenizer=chosen,
         )
 
@@ -177,7 +181,8 @@ class Corpus:
         return empty
 
     @cached_property
-    def _column_of(self) -> Mapping[str, int]:
+    def column_of(self) -> Mapping[str, int]:
+        """The column of each word of the vocabulary."""
         return {word: column for column, word in enumerate(self.vocabulary)}
 
     def count(self, texts: Iterable[str | None]) -> csr_array:
@@ -188,12 +193,14 @@ class Corpus:
                 "Corpus.from_counts(…, vocabulary=…, tokenizer=Tokenizer())"
             )
         counts = count_texts(texts, self.tokenizer.splitter())
-        columns = known_columns(counts.words, self.tokenizer, self._column_of)
+        columns = known_columns(counts.words, self.tokenizer, self.column_of)
         return counts.matrix(columns, self.n_words)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save the corpus to a folder, as arrays and JSON. A tokenizer function of your own is not saved."""
         arrays = {"data": self.counts.data, "indices": self.counts.indices, "row_starts": self.counts.indptr}
+        if self.times is not None:
+            arrays["times"] = self.times.astype(np.int64)
         lists: dict[str, list[Any]] = {"vocabulary": list(self.vocabulary)}
         if self.ids is not None:
             lists["ids"] = self.ids
@@ -220,6 +227,7 @@ class Corpus:
             vocabulary=vocabulary,
             ids=record.lists.get("ids"),
             labels=record.lists.get("labels"),
+            times=record.arrays["times"].astype("datetime64[s]") if "times" in record.arrays else None,
             tokenizer=None if settings is None else Tokenizer.from_settings(settings, tokenizer),
         )
 
@@ -246,6 +254,15 @@ def _as_tokenizer(
     if settings:
         raise ValueError(f"give either a Tokenizer or settings by name, not both ({', '.join(settings)})")
     return tokenizer
+
+
+def _as_times(values: Iterable[Any] | None, n_documents: int) -> Times | None:
+    if values is None:
+        return None
+    times = parse_times(values)
+    if times.size != n_documents:
+        raise ValueError(f"there are {times.size} times, but {n_documents} documents")
+    return times
 
 
 def _as_names(what: str, values: Iterable[Any] | None, n_documents: int) -> list[str] | None:

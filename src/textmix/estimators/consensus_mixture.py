@@ -19,7 +19,7 @@ from textmix.corpus import Corpus
 from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.guidance import arrange, count_once, know_copies, read_guidance, weigh_copies
-from textmix.estimators.partition_mixture import PartitionMixture
+from textmix.estimators.partition_mixture import HELD, PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
     agree,
@@ -39,7 +39,7 @@ from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.partition import FittedPartition, fit_partition
 from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator, seed_from
@@ -53,7 +53,6 @@ ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
 ALL, ONCE = "all", "once"
 MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
-HELD = SamplerSettings(0, 0.0, "auto", polish=False)
 SPREAD = START - 1  # in place of a sweep's number
 SPREADING = ParallelSettings(1, 1e-3, True, MEANS, True)
 
@@ -381,10 +380,13 @@ class ConsensusMixture(PartitionMixture):
 
         None whose cluster was given.
         """
+        return self.outliers_at(float(self.outlier_threshold))
+
+    def outliers_at(self, threshold: float) -> NDArray[np.bool_]:
+        """What `outliers_` would be with another threshold."""
         check_is_fitted(self)
         is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
-        alone = np.append(is_single, False)[self.labels_]
-        outliers = alone | self.are_outliers(self.outlier_scores_)
+        outliers = np.append(is_single, False)[self.labels_] | (self.outlier_scores_ > threshold + ROUNDING)
         outliers[self._known_documents] = False
         return outliers
 
@@ -428,17 +430,21 @@ class ConsensusMixture(PartitionMixture):
         """Labels, by falling size, when the clusters are merged until so many are left."""
         return self.merges_.cut_labels(self.labels_, n_clusters)
 
-    def merged(self, n_clusters: int) -> ConsensusMixture:
+    def merged(self, n_clusters: int) -> Self:
         """A fitted model whose clusters are those of this one, merged until so many are left; nothing is sampled.
 
         Stabilities are NaN if this model was loaded: runs are not saved.
         """
-        other = copy(self)
+        other = self.relabelled(self.cut(n_clusters))
         other.n_clusters = n_clusters
-        counts = self._training_counts()
-        labels, known = renumber(self.labels_, self.cut(n_clusters), self._known_labels())
+        return other
+
+    def relabelled(self, labels: NDArray[np.int32]) -> Self:
+        """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
+        other = copy(self)
+        _, known = renumber(self.labels_, labels, self._known_labels())
         other.known_clusters_ = dict(zip(self.known_clusters_, known.tolist(), strict=True))
-        return other._hold(counts, self._unit == 1.0, labels, self.trace_, self.converged_)
+        return other._hold(self._training_counts(), self._unit == 1.0, labels, self.trace_, self.converged_)
 
     def _known_labels(self) -> NDArray[np.int32]:
         return np.array([*self.known_clusters_.values()], dtype=np.int32)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +13,17 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.estimators.counts import check_counts
+from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.partition import FittedPartition
+from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
 from textmix.results.words import ScoredWord, top_words
+
+HELD = SamplerSettings(0, 0.0, "auto", polish=False)  # labels as they are
 
 
 class PartitionMixture(DocumentMixture):
@@ -59,6 +64,17 @@ class PartitionMixture(DocumentMixture):
         self.__dict__.pop("_probabilities", None)
         self.__dict__.pop("_outlier_scores", None)
         return self
+
+    def relabelled(self, labels: NDArray[np.int32]) -> Self:
+        """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
+        other, counts = copy(self), self._training_counts()
+        n_clusters = int(labels.max(initial=-1)) + 1
+        prior = self._prior._replace(max_clusters=max(self._prior.max_clusters, n_clusters))
+        held = fit_partition(counts, self._unit == 1.0, labels, self._beta, prior, HELD, 0, Progress(shown=False))
+        partition = replace(held, trace=self.trace_, n_sweeps=self.n_iter_, converged=self.converged_)
+        other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts)
+        other._polished = False  # a label need not be the most probable one any more
+        return other
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words.

@@ -25,6 +25,17 @@ SCORES = (
 )
 
 
+# What people read of it.
+SCORE_NAMES = {
+    "nmi_geometric": "NMI (geometric)",
+    "nmi_arithmetic": "NMI (arithmetic)",
+    "homogeneity": "homogeneity",
+    "completeness": "completeness",
+    "ami": "AMI",
+    "ari": "ARI",
+}
+
+
 def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, float]:
     """How far clusters and known labels agree: 1 for the same partition, entropy 0.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.results.frames import Frame
 from textmix.results.names import find_terms, make_names
+from textmix.results.tables import Column
 from textmix.results.typical import Example, Examples, Typicality
 from textmix.results.words import ScoredWord, top_words
 
@@ -68,6 +70,24 @@ class Cluster:
     def join_words(self, n: int = N_WORDS) -> str:
         """The first words, with blanks between them."""
         return " ".join(str(word) for word, _ in self.words[:n])
+
+
+class Clusters(Frame, Sequence[Cluster]):
+    """The clusters by label, and a table with a row for each."""
+
+    def __init__(self, clusters: Sequence[Cluster], columns: Sequence[Column]) -> None:
+        super().__init__(columns)
+        self._clusters = list(clusters)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A cluster by its label, clusters by a slice, or a column by its name."""
+        return self._clusters[key] if isinstance(key, SupportsIndex | slice) else super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self._clusters)
+
+    def __len__(self) -> int:
+        return len(self._clusters)
 
 
 def describe_clusters(

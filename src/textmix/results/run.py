@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus, Tokenizer
+from textmix.corpus.times import Times
 from textmix.results.clusters import Cluster
 from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
@@ -37,7 +38,7 @@ class Run:
     mixture: FittedMixture
     corpus: Corpus
     texts: Sequence[str]
-    clusters: list[Cluster]
+    clusters: Sequence[Cluster]
     outliers: NDArray[np.bool_]
     scores: DocumentScores
 
@@ -55,7 +56,9 @@ class Run:
         """A row a document, numbered from 1."""
         corpus, labels = self.corpus, self.mixture.labels
         names = [cluster.name for cluster in self.clusters]
-        columns = document_columns(corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts, names)
+        columns = document_columns(
+            corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts, names, corpus.times
+        )
         return number_rows(0, columns)
 
     def manifest(self) -> dict[str, Any]:
@@ -121,13 +124,16 @@ def document_columns(
     scores: DocumentScores,
     texts: Sequence[str],
     names: Sequence[str] | None = None,
+    times: Times | None = None,
 ) -> list[Column]:
-    """What there is to say about each document; id, known label and the name of its cluster where there are any."""
+    """What there is to say about each document; id, known label, time and name of its cluster where there are any."""
     columns = []
     if ids is not None:
         columns.append(Column("id", "VARCHAR", ids))
     if known_labels is not None:
         columns.append(Column("label", "VARCHAR", known_labels))
+    if times is not None:
+        columns.append(time_column(times))
     columns.append(Column("cluster", "BIGINT", labels))
     if names is not None:
         columns.append(name_column(labels, names))
@@ -138,6 +144,13 @@ def document_columns(
         Column("outlier_score", "DOUBLE", scores.outlier_scores),
         Column("text", "VARCHAR", texts),
     ]
+
+
+def time_column(times: Times) -> Column:
+    """Times as ISO 8601, empty where there is none."""
+    written = np.datetime_as_string(times, unit="s", timezone="UTC").astype(object)
+    written[np.isnat(times)] = ""
+    return Column("time", "VARCHAR", written)
 
 
 def name_column(labels: NDArray[Any], names: Sequence[str]) -> Column:

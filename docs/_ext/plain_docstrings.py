@@ -1,0 +1,45 @@
+"""Docstrings are plain text: what reStructuredText would take for markup is escaped, and what is not ours left out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+_LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
+_NAME = re.compile(r"(?<![\w`])(\w*[^\W_]_)(?!\w)")  # labels_, which would be a link
+_MARKUP = re.compile(r"([*|])")
+
+
+def _escape(text: str) -> str:
+    """A part of a line outside of backticks."""
+    return _NAME.sub(r"``\1``", _MARKUP.sub(r"\\\1", text))
+
+
+def escape_lines(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Escape a docstring in place, before napoleon reads its sections; equations that are set off become literal."""
+    is_field = {number - 1 for number, line in enumerate(lines) if line.startswith("    ")}
+    for number, line in enumerate(lines):
+        parts = _LITERAL.split(line)
+        if number in is_field and " : " in line:
+            continue  # the name and type of a parameter, which napoleon escapes
+        lines[number] = "".join(part if place % 2 else _escape(part) for place, part in enumerate(parts))
+
+
+def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out members that come from scikit-learn or the language."""
+    if isinstance(obj, property):
+        obj = obj.fget
+    function = inspect.unwrap(getattr(obj, "func", getattr(obj, "__func__", obj)))
+    home = getattr(function, "__module__", None)
+    if not str(home).startswith("textmix") or name.startswith("set_"):
+        return True
+    return None
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Listen to autodoc, before napoleon does."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", escape_lines, priority=400)
+    app.connect("autodoc-skip-member", skip_member)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

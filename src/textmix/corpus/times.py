@@ -1,0 +1,65 @@
+"""When documents were written, as people and programs put it down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.datetime64]
+_NOTHING = np.datetime64("NaT")
+_MILLISECONDS_FROM = 1e11  # numbers from here on are milliseconds since 1970, not seconds
+
+
+def parse_times(values: Iterable[Any], what: str = "times") -> Times:
+    """Moments in UTC, to the second; NaT where there is none. ValueError names the first that is no time.
+
+    Taken are datetime and date objects, NumPy's and pandas' too, ISO 8601 ("2024-03-04", "2024-03-04T06:02:53Z"), and
+    numbers of seconds or milliseconds since 1970. A moment without a time zone is taken to be in UTC.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        return np.asarray(values, dtype="datetime64[s]")
+    found = []
+    for row, value in enumerate(values, start=1):
+        try:
+            found.append(_parse(value))
+        except (ValueError, OverflowError, OSError) as error:
+            raise ValueError(
+                f"{what}, row {row:,}: {str(value)[:60]!r} is no time; write 2024-03-04 or 2024-03-04T06:02:53Z"
+            ) from error
+    return np.array(found, dtype="datetime64[s]")
+
+
+def _parse(value: Any) -> Any:
+    """A np.datetime64."""
+    if value is None or value != value:  # NaN, NaT
+        return _NOTHING
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[s]")
+    if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            return _NOTHING
+        if value.replace(".", "", 1).isdecimal() and len(value) > 8:  # 20240304 is a day
+            value = float(value)
+        else:
+            value = datetime.fromisoformat(value)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    if isinstance(value, Real):
+        seconds = float(value)
+        if not math.isfinite(seconds):
+            raise ValueError(value)
+        value = datetime.fromtimestamp(seconds / (1000 if abs(seconds) >= _MILLISECONDS_FROM else 1), UTC)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise ValueError(value)
+    if value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value, "s")

@@ -1,0 +1,8 @@
+"""The report of a clustering: summarised to plain data, then one HTML file."""
+
+from textmix.report.figures import as_figure
+from textmix.report.source import Source
+from textmix.report.summary import summarise as summarise_report
+from textmix.report.write import REPORT_FILE, write_report
+
+__all__ = ["REPORT_FILE", "Source", "as_figure", "summarise_report", "write_report"]

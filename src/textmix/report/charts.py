@@ -1,0 +1,141 @@
+"""Charts as plain Plotly figures: data and layout, without fonts and backgrounds, which a page or notebook sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.corpus.times import Times
+from textmix.results.clusters import Cluster
+
+Figure = dict[str, Any]
+
+# Ten colours that differ from each other, and from white as from black.
+PALETTE = (
+    "#4c78c8", "#e07b39", "#3b9e77", "#c4568f", "#8a6fc4", "#a8862b", "#3a9fb5", "#cc5555", "#7a9a3a", "#8c7a6b",
+)  # fmt: skip
+OTHERS = "#8a8f98"
+N_OVER_TIME = 10  # clusters with a line of their own
+MOST_BINS = 60
+_TO_MONDAY = 3 * 24 * 3600  # seconds: NumPy's weeks begin on Thursdays
+_UNITS = (("hour", "datetime64[h]"), ("day", "datetime64[D]"), ("week", "datetime64[W]"), ("month", "datetime64[M]"))
+
+
+def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], groups: NDArray[Any]) -> Figure:
+    """A bubble for each cluster, its area by its size, near those that have words in common."""
+    sizes = np.array([cluster.size for cluster in clusters], dtype=float)
+    data = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": points[:, 0].round(4).tolist(),
+        "y": points[:, 1].round(4).tolist(),
+        "customdata": [cluster.index for cluster in clusters],
+        "text": [plain(f"{cluster.name}: {cluster.size:,} texts") for cluster in clusters],
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {
+            "size": sizes.tolist(),
+            "sizemode": "area",
+            "sizeref": 2.0 * float(sizes.max(initial=1.0)) / 46.0**2,
+            "sizemin": 4,
+            "color": [colour_of(int(group)) for group in groups],
+            "opacity": 0.8,
+        },
+    }
+    axis = {"visible": False, "range": [-1.15, 1.15]}
+    layout = {"xaxis": axis, "yaxis": axis, "showlegend": False, "hovermode": "closest", "dragmode": False}
+    return {"data": [data], "layout": {**layout, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}}
+
+
+def colour_of(group: int) -> str:
+    """The colour of a group; −1 has none of its own."""
+    return OTHERS if group < 0 else PALETTE[group % len(PALETTE)]
+
+
+def trace_chart(trace: Mapping[str, NDArray[Any]]) -> Figure | None:
+    """Clusters, documents that moved and the log joint by sweep, one above the other; None without sweeps."""
+    shown = [(name, title) for name, title in _TRACED if len(trace.get(name, ())) > 0]
+    if not shown:
+        return None
+    data, layout = [], {"showlegend": False, "grid": {"rows": len(shown), "columns": 1}, "hovermode": "x"}
+    for place, (name, title) in enumerate(shown, start=1):
+        values = np.asarray(trace[name], dtype=float)
+        number = "" if place == 1 else str(place)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": title,
+                "x": list(range(1, values.size + 1)),
+                "y": [None if value != value else float(f"{value:.8g}") for value in values],
+                "xaxis": f"x{number}",
+                "yaxis": f"y{number}",
+                "line": {"color": PALETTE[place - 1]},
+            }
+        )
+        layout[f"yaxis{number}"] = {"title": {"text": title}}
+        layout[f"xaxis{number}"] = {"title": {"text": "sweep"}} if place == len(shown) else {}
+    return {"data": data, "layout": layout}
+
+
+_TRACED = (("n_clusters", "clusters"), ("n_moved", "texts moved"), ("log_joint", "log joint"))
+
+
+def time_chart(clusters: Sequence[Cluster], labels: NDArray[np.int32], times: Times) -> Figure | None:
+    """How many texts each of the largest clusters has by hour, day, week, month or year; None without times."""
+    known = ~np.isnat(times) & (labels >= 0)
+    if not known.any():
+        return None
+    name, periods = _periods(times[known])
+    first, n_bins = periods.min(), int((periods.max() - periods.min()).astype(int)) + 1
+    bins = (periods - first).astype(int)
+    starts = (first + np.arange(n_bins)).astype("datetime64[s]") - (_TO_MONDAY if name == "week" else 0)
+    starts = np.datetime_as_string(starts, unit="h" if name == "hour" else "D").tolist()
+    leading = sorted(clusters, key=lambda cluster: -cluster.size)[:N_OVER_TIME]
+    data = []
+    for place, cluster in enumerate(leading):
+        counts = np.bincount(bins[labels[known] == cluster.index], minlength=n_bins)
+        data.append(_bars(plain(cluster.name), starts, counts, colour_of(place)))
+    rest = np.bincount(bins[~np.isin(labels[known], [cluster.index for cluster in leading])], minlength=n_bins)
+    if rest.any():
+        data.append(_bars("all others", starts, rest, OTHERS))
+    layout = {"barmode": "stack", "xaxis": {"title": {"text": f"by {name}"}}, "yaxis": {"title": {"text": "texts"}}}
+    return {"data": data, "layout": {**layout, "legend": {"orientation": "h", "y": -0.25}, "bargap": 0.1}}
+
+
+def _periods(times: Times) -> tuple[str, NDArray[np.datetime64]]:
+    """Times to the finest unit of which they span no more than sixty."""
+    for name, unit in _UNITS:
+        periods = (times + (_TO_MONDAY if name == "week" else 0)).astype(unit)
+        if int((periods.max() - periods.min()).astype(int)) < MOST_BINS:
+            return name, periods
+    return "year", times.astype("datetime64[Y]")
+
+
+def _bars(name: str, starts: list[str], counts: NDArray[Any], colour: str) -> dict[str, Any]:
+    return {"type": "bar", "name": name, "x": starts, "y": counts.tolist(), "marker": {"color": colour}}
+
+
+def confusion_chart(rows: Sequence[str], columns: Sequence[str], counts: NDArray[Any]) -> Figure:
+    """Clusters against labels: the share of each cluster's texts that have a label."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    data = {
+        "type": "heatmap",
+        "x": [plain(name) for name in columns],
+        "y": [plain(name) for name in rows],
+        "z": shares.round(4).tolist(),
+        "customdata": counts.tolist(),
+        "hovertemplate": "%{y}<br>%{x}: %{customdata:,} texts<extra></extra>",
+        "colorscale": [[0.0, "rgba(76,120,200,0.04)"], [1.0, "rgba(76,120,200,1)"]],
+        "showscale": False,
+    }
+    layout = {"yaxis": {"autorange": "reversed", "type": "category"}, "xaxis": {"type": "category"}}
+    return {"data": [data], "layout": layout}
+
+
+def plain(text: str) -> str:
+    """A text in which Plotly finds no markup."""
+    return escape(text, quote=False)

@@ -1,0 +1,38 @@
+"""What a report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.corpus import Corpus
+from textmix.inference.merging import Merges
+from textmix.results.clusters import Cluster
+from textmix.results.typical import Example
+
+
+@dataclass(frozen=True)
+class Source:
+    """A clustering as a report takes it. What there is not of each text is None: the texts may be on disk."""
+
+    clusters: Sequence[Cluster]
+    labels: NDArray[np.int32]
+    corpus: Corpus
+    word_counts: scipy.sparse.csr_array  # of the clusters
+    beta: float | NDArray[np.float64]
+    texts: Sequence[str] | None
+    outliers: NDArray[np.bool_]
+    outlier_scores: NDArray[np.float64] | None
+    outlier_threshold: float
+    outliers_at: Callable[[float], NDArray[np.bool_]] | None  # which texts are outliers at another threshold
+    strangest: Sequence[Example]  # of the outliers, where no threshold tells them
+    merges: Merges | None
+    trace: Mapping[str, NDArray[Any]]
+    stability: float | None
+    run: Mapping[str, Any] = field(default_factory=dict)  # what run.json says
+    title: str | None = None

@@ -1,0 +1,297 @@
+"""A clustering as plain data that a page can show: everything JSON can hold, and no more texts than people read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from textmix.inference.merging import Merges
+from textmix.metrics import agreement, confusion_table, npmi_coherence
+from textmix.metrics.comparison import SCORE_NAMES
+from textmix.report.charts import PALETTE, confusion_chart, map_chart, time_chart, trace_chart
+from textmix.report.examples import MAX_CHARACTERS, TextList, least_typical, most_typical, word_forms
+from textmix.report.source import Source
+from textmix.results.nearness import cluster_distances, place_clusters
+from textmix.results.typical import Example
+from textmix.results.words import top_words
+
+MAX_CLUSTERS = 1000  # that are described; those of a single text are not
+MAX_MAPPED = 500  # that are on the map, and have nearest ones
+MAX_NODES = 1000  # of the hierarchy
+MAX_LABELS = 60  # columns of the table of labels
+MAX_COMPARED = 200  # rows of it
+N_WORDS, N_COHERENT = 15, 10
+N_TYPICAL, N_UNUSUAL, N_OUTLIERS = 8, 4, 300
+N_NEAREST, N_TELLING_APART = 5, 6
+N_STEPS = 60  # of the outlier threshold
+
+BY_SCORE = (
+    "The score says how much more probable the words of a text are in the collection at large than in its cluster "
+    "without it, as the mean of the logarithm over its words. Above 0 a text might as well be words of all clusters. "
+    "Texts alone in their cluster fit nowhere whatever the threshold."
+)
+ALONE = "Texts in clusters of very few texts fit nowhere."
+
+
+def summarise(source: Source) -> dict[str, Any]:
+    """Everything that the page shows (README.md in this folder has the parts)."""
+    described = [cluster for cluster in source.clusters if cluster.size > 1][:MAX_CLUSTERS]
+    near = _Neighbours(source, [cluster.index for cluster in described[:MAX_MAPPED]])
+    texts = TextList(source)
+    labels = _compare_labels(source)
+    charts = {
+        "map": map_chart(described[:MAX_MAPPED], near.points, near.groups) if described else None,
+        "trace": trace_chart(source.trace),
+        "times": None if source.corpus.times is None else time_chart(described, source.labels, source.corpus.times),
+        "confusion": None if labels is None else labels.pop("chart"),
+    }
+    clusters = _describe_clusters(source, [cluster.index for cluster in described], near, texts)
+    return {
+        "title": source.title or "Clusters",
+        "documents": _count_documents(source, len(described)),
+        "clusters": clusters,
+        "outliers": _list_outliers(source, texts),
+        "texts": texts.entries,
+        "hierarchy": None if source.merges is None else _list_merges(source, source.merges),
+        "charts": {name: chart for name, chart in charts.items() if chart is not None},
+        "course": _describe_course(source),
+        "labels": labels,
+    }
+
+
+def _count_documents(source: Source, n_described: int) -> dict[str, Any]:
+    n_several = sum(cluster.size > 1 for cluster in source.clusters)
+    n_skipped = source.run.get("input", {}).get("n_skipped", 0)
+    return {
+        "n": int(source.labels.size),
+        "n_without_words": int(np.count_nonzero(source.labels < 0)),
+        "n_outliers": int(np.count_nonzero(source.outliers)),
+        "n_clusters": len(source.clusters),
+        "n_several": n_several,
+        "n_described": n_described,
+        "n_skipped": int(n_skipped),
+        "stability": source.stability,
+        "sampled": bool(any(cluster.size > N_TYPICAL for cluster in source.clusters)),
+    }
+
+
+class _Neighbours:
+    """Where clusters are on the map, which are near each other, and what tells two of them apart."""
+
+    def __init__(self, source: Source, clusters: list[int]) -> None:
+        self._clusters = clusters
+        self._place_of = {cluster: place for place, cluster in enumerate(clusters)}
+        self._counts = source.word_counts[clusters]
+        self._counts.sort_indices()
+        self._totals = np.asarray(self._counts.sum(axis=1), dtype=np.float64)
+        self._betas = np.broadcast_to(source.beta, self._counts.shape[1])
+        self._vocabulary = source.corpus.vocabulary
+        self._distances = cluster_distances(self._counts)
+        self.points = place_clusters(self._distances)
+        self.groups = _group(self._distances)
+
+    def group_of(self, cluster: int) -> int:
+        """The colour group of a cluster, −1 if it is not on the map."""
+        return int(self.groups[self._place_of[cluster]]) if cluster in self._place_of else -1
+
+    def nearest(self, cluster: int) -> list[dict[str, Any]]:
+        """The nearest clusters with the words that are more frequent here, and there."""
+        if cluster not in self._place_of:
+            return []
+        here = self._place_of[cluster]
+        order = np.argsort(self._distances[here], kind="stable")
+        return [
+            {
+                "index": self._clusters[there],
+                "distance": float(self._distances[here, there]),
+                "here": self._words_apart(here, there),
+                "there": self._words_apart(there, here),
+            }
+            for there in order[order != here][:N_NEAREST]
+        ]
+
+    def _words_apart(self, one: int, other: int) -> list[str]:
+        """Words by p log(p / q), p being their share in one cluster and q that in the other, both with β added."""
+        words, counts = self._row(one)
+        other_words, other_counts = self._row(other)
+        places = np.minimum(np.searchsorted(other_words, words), max(other_words.size - 1, 0))
+        elsewhere = np.where(other_words[places] == words, other_counts[places], 0.0) if other_words.size else 0.0
+        betas, mass = self._betas[words], self._betas.sum()
+        shares = (counts + betas) / (self._totals[one] + mass)
+        others = (elsewhere + betas) / (self._totals[other] + mass)
+        scores = shares * np.log(shares / others)
+        best = np.argsort(-scores, kind="stable")[:N_TELLING_APART]
+        return [self._vocabulary[words[place]] for place in best if scores[place] > 0]
+
+    def _row(self, place: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        entries = slice(*self._counts.indptr[place : place + 2])
+        return self._counts.indices[entries], self._counts.data[entries]
+
+
+def _group(distances: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Up to ten groups of near clusters (average linkage), numbered in the order of their first cluster."""
+    if len(distances) < 3:
+        return np.arange(len(distances))
+    tree = linkage(squareform(distances, checks=False), "average")
+    found = fcluster(tree, len(PALETTE), "maxclust")
+    _, first, groups = np.unique(found, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[groups]
+
+
+def _describe_clusters(
+    source: Source, described: list[int], near: _Neighbours, texts: TextList
+) -> list[dict[str, Any]]:
+    vocabulary, column_of = source.corpus.vocabulary, source.corpus.column_of
+    probable, telling = (
+        top_words(source.word_counts, source.beta, N_WORDS, order, vocabulary) for order in ("probable", "telling")
+    )
+    coherences = np.full(len(described), np.nan)
+    if source.texts is not None:
+        lists = [[column_of[word] for word, _ in telling[cluster][:N_COHERENT]] for cluster in described]
+        coherences = npmi_coherence(source.corpus.counts, lists)
+    typical, unusual = most_typical(source, N_TYPICAL), least_typical(source, N_UNUSUAL)
+    n_outliers = np.bincount(source.labels[source.outliers & (source.labels >= 0)], minlength=len(source.clusters))
+    shown = [text[:MAX_CHARACTERS] for cluster in described for _, text in (*typical[cluster], *unusual[cluster])]
+    forms = word_forms(source.corpus, shown)
+    result = []
+    for place, index in enumerate(described):
+        cluster = source.clusters[index]
+        columns = dict.fromkeys(column_of[word] for word, _ in (*telling[index], *probable[index]))
+        of_typical = {document for document, _ in typical[index]}
+        result.append(
+            {
+                "index": index,
+                "name": cluster.name,
+                "known": cluster.known,
+                "size": cluster.size,
+                "share": cluster.share,
+                "stability": cluster.stability,
+                "coherence": float(coherences[place]),
+                "n_outliers": int(n_outliers[index]),
+                "group": near.group_of(index),
+                "example": next((text[:MAX_CHARACTERS] for _, text in typical[index]), ""),
+                "probable": [[word, score] for word, score in probable[index]],
+                "telling": [[word, score] for word, score in telling[index] if score > 0],
+                "highlight": [form for column in columns for form in forms.get(column, ())],
+                "typical": texts.add(typical[index]),
+                "unusual": texts.add(example for example in unusual[index] if example.document not in of_typical),
+                "nearest": near.nearest(index),
+            }
+        )
+    return result
+
+
+def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:
+    n_outliers = int(np.count_nonzero(source.outliers))
+    if source.outliers_at is None or source.texts is None or source.outlier_scores is None:
+        return {
+            "threshold": None,
+            "steps": [],
+            "counts": [],
+            "texts": texts.add(source.strangest),
+            "n": n_outliers,
+            "meaning": ALONE,
+        }
+    scores, threshold = source.outlier_scores, source.outlier_threshold
+    known = scores[~np.isnan(scores)]
+    steps = _thresholds(known, threshold)
+    least = source.outliers_at(steps[0])
+    order = np.flatnonzero(least)[np.argsort(-scores[least], kind="stable")]
+    always = source.outliers_at(np.inf)
+    chosen = np.concatenate((order[~always[order]], order[always[order]]))[:N_OUTLIERS]
+    places = texts.add(Example(int(document), source.texts[document]) for document in chosen)
+    for place, document in zip(places, chosen.tolist(), strict=True):
+        texts.entries[place]["alone"] = bool(always[document])
+    return {
+        "threshold": threshold,
+        "steps": steps,
+        "counts": [int(np.count_nonzero(source.outliers_at(step))) for step in steps],
+        "texts": places,
+        "n": n_outliers,
+        "meaning": BY_SCORE,
+    }
+
+
+def _thresholds(scores: NDArray[np.float64], threshold: float) -> list[float]:
+    """Round steps from the median score, or the threshold, to the highest, the threshold among them."""
+    low = min(float(np.median(scores)) if scores.size else threshold, threshold)
+    high = max(float(scores.max(initial=threshold)), threshold + 0.1)
+    steps = np.round(np.linspace(low, high, N_STEPS), 2)
+    return sorted({*steps.tolist(), threshold})
+
+
+def _list_merges(source: Source, merges: Merges) -> dict[str, Any]:
+    """The last merges, of at most so many nodes; what was merged before is part of a node."""
+    n_nodes = min(merges.n_clusters, MAX_NODES)
+    n_before = merges.n_clusters - n_nodes
+    cut = merges.cut(n_nodes)
+    sizes = np.zeros(n_nodes, np.int64)
+    np.add.at(sizes, cut, [cluster.size for cluster in source.clusters])
+    left = np.setdiff1d(np.arange(merges.n_clusters), merges.pairs[:n_before, 1])  # a number stands for its node
+    place_of = {int(cluster): place for place, cluster in enumerate(left)}
+    return {
+        "names": [source.clusters[cluster].name for cluster in left],
+        "sizes": [int(sizes[cut[cluster]]) for cluster in left],
+        "clusters": left.tolist(),
+        "pairs": [[place_of[int(one)], place_of[int(other)]] for one, other in merges.pairs[n_before:]],
+        "costs": merges.costs[n_before:].tolist(),
+    }
+
+
+def _compare_labels(source: Source) -> dict[str, Any] | None:
+    """Clusters against the labels that the texts had, the most frequent of them and the largest clusters."""
+    known = source.corpus.labels
+    if known is None or source.texts is None:
+        return None
+    column = source.run.get("input", {}).get("columns", {}).get("label")
+    scores = agreement(known, source.labels)
+    if scores["n_documents"] == 0:
+        return None
+    has_label = np.array([label != "" for label in known]) & (source.labels >= 0)
+    table = confusion_table(np.asarray(known, dtype=object)[has_label], source.labels[has_label])
+    frequent = np.argsort(-table.counts.sum(axis=1), kind="stable")
+    shown, rest = frequent[:MAX_LABELS], frequent[MAX_LABELS:]
+    names = [str(table.labels[label]) for label in shown]
+    counts = table.counts[shown].T
+    if rest.size:
+        names.append(f"{rest.size:,} others")
+        counts = np.column_stack((counts, table.counts[rest].sum(axis=0)))
+    clusters = [(place, int(cluster)) for place, cluster in enumerate(table.clusters.tolist())][:MAX_COMPARED]
+    rows = [
+        {"cluster": cluster, "name": source.clusters[cluster].name, "counts": counts[place].tolist()}
+        for place, cluster in clusters
+        if source.clusters[cluster].size > 1
+    ]
+    chart = confusion_chart([row["name"] for row in rows], names, np.array([row["counts"] for row in rows]))
+    return {
+        "column": column or "label",
+        "scores": [[title, scores[name]] for name, title in SCORE_NAMES.items()],
+        "n": scores["n_documents"],
+        "names": names,
+        "rows": rows,
+        "chart": chart if rows else None,
+    }
+
+
+def _describe_course(source: Source) -> dict[str, Any]:
+    """Settings, versions, timings, files: what run.json says, as names and values."""
+    run = source.run
+    lines = []
+    for name, value in (
+        ("model", run.get("settings", {}).get("model")),
+        *run.get("settings", {}).get("parameters", {}).items(),
+        *((f"tokenizer: {name}", value) for name, value in (run.get("settings", {}).get("tokenizer") or {}).items()),
+        *((f"guided by {name}", value) for name, value in run.get("guidance", {}).items()),
+        ("files", ", ".join(run.get("input", {}).get("files", [])) or None),
+        *((f"column: {name}", value) for name, value in run.get("input", {}).get("columns", {}).items()),
+        *((f"seconds {name}", f"{value:.2f}") for name, value in run.get("seconds", {}).items()),
+        *((f"version of {name}", value) for name, value in run.get("versions", {}).items()),
+    ):
+        if value is not None:
+            lines.append([name.replace("_", " "), str(value)])
+    reasons = run.get("input", {}).get("reasons", {})
+    return {"summary": lines, "skipped": [[reason, int(n)] for reason, n in reasons.items()]}

@@ -1,0 +1,32 @@
+"""The page as a file that is whole or not there."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+from textmix.report.page import render_page
+from textmix.report.source import Source
+from textmix.report.summary import summarise
+from textmix.results.tables import flush
+
+REPORT_FILE = "report.html"
+
+
+def write_report(path: str | os.PathLike[str], source: Source) -> None:
+    """Write the report of a clustering; a file that is there is replaced when all is written."""
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f'"{target}" is a folder; name a file, such as "{target / REPORT_FILE}"')
+    if not target.parent.is_dir():
+        raise ValueError(f'there is no folder "{target.parent}" to write "{target.name}" to')
+    page = render_page(summarise(source))
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(page)
+            flush(file)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""Saved runs, loaded: also those whose texts and counts were never in memory as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.clustering import MODELS, Clustering
+from textmix.corpus import Corpus
+from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.results.clusters import Cluster, Clusters, list_clusters
+from textmix.results.folder import read_manifest
+from textmix.results.frames import Frame
+from textmix.results.large_run import COUNTS, ON_DISK, KeptExamples
+from textmix.results.mixture import FittedMixture
+from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, cluster_columns
+from textmix.results.typical import Example
+
+
+class LargeClustering(Clustering):
+    """A clustering of texts that were never in memory as a whole, nor were their counts.
+
+    There are labels, outliers, clusters with the examples that were kept, and new texts can be assigned.
+    What is said of each text is in assignments.csv.
+    """
+
+    _has_texts = False
+
+    def __init__(
+        self,
+        estimator: GibbsMixture,
+        corpus: Corpus,
+        examples: KeptExamples,
+        *,
+        folder: Path,
+        seconds: Mapping[str, float] | None = None,
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(estimator, corpus, None, seconds=seconds, folder=folder, info=info)
+        self._examples = examples
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words."""
+        return np.asarray(self.estimator.labels_)
+
+    @property
+    def n_without_words(self) -> int:
+        """The number of texts that have no words left, which belong to no cluster."""
+        return int(np.count_nonzero(self.labels < 0))
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Size, words and examples of each cluster."""
+        estimator, examples = self.estimator, self._examples.clusters
+        word_counts, vocabulary = estimator.cluster_word_counts_, self.corpus.vocabulary
+        described = list_clusters(
+            estimator.cluster_sizes_, word_counts, estimator.beta_, vocabulary, examples, known_names=self._names
+        )
+        return Clusters(described, cluster_columns(described))
+
+    @property
+    def strangest(self) -> list[Example]:
+        """Of the texts that fit nowhere those with the highest outlier scores."""
+        return self._examples.outliers
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Not there."""
+        raise self._not_there("texts")
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Not there."""
+        raise self._not_there("probabilities")
+
+    @property
+    def outlier_scores(self) -> NDArray[np.float64]:
+        """Not there."""
+        raise self._not_there("outlier scores")
+
+    def _table(self, documents: NDArray[Any]) -> Frame:
+        raise self._not_there("rows")
+
+    def documents_of(self, cluster: int | str | Cluster) -> Frame:
+        """Not there."""
+        raise self._not_there("rows")
+
+    def _manifest(self) -> dict[str, Any]:
+        return {}
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        notes: Mapping[str, Any] | None = None,
+        report: bool = False,
+    ) -> None:
+        """Not possible."""
+        raise ValueError(f'this clustering is saved already; copy the folder "{self._folder}"')
+
+    def _not_there(self, what: str) -> AttributeError:
+        return AttributeError(
+            f"there are no {what} here: the texts and counts of this run were never in memory as a whole; "
+            f'see assignments.csv in "{self._folder}"'
+        )
+
+
+def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Clustering:
+    """Load a saved clustering. If a tokenizer of your own split its texts, new texts need it again."""
+    info = read_manifest(folder)
+    folder = Path(folder)
+    is_large = info.get(COUNTS) == ON_DISK
+    corpus = Corpus.load(folder / CORPUS_FOLDER, tokenizer)
+    fitted = FittedMixture.load(folder / MODEL_FOLDER)
+    kinds = {model.__name__: model for model in MODELS.values()}
+    if fitted.estimator not in kinds:
+        raise ValueError(f'"{folder}" was saved with a model this textmix does not know: {fitted.estimator}')
+    n_counted = 0 if is_large else fitted.labels.size
+    if corpus.counts.shape != (n_counted, fitted.cluster_word_counts.shape[1]):
+        raise ValueError(f'the model and the corpus in "{folder}" do not belong together; cluster again')
+    estimator = kinds[fitted.estimator](**fitted.parameters)
+    fitted.put_into(estimator, None if is_large else corpus.counts, corpus.vocabulary)
+    seconds = info.get("seconds", {})
+    if is_large:
+        examples = KeptExamples.load(folder)
+        return LargeClustering(estimator, corpus, examples, seconds=seconds, folder=folder, info=info)
+    names = {int(label): str(name) for label, name in info.get("names", {}).items()}
+    return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info, names=names)

@@ -1,0 +1,509 @@
+"""The report's page in a real browser: what readers do with mouse and keyboard, in light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_data import HOSTILE, HOSTILE_NAME, UNSEEN_SHOWN, large_report_data, report_data
+
+from textmix.report.page import render_page
+
+pytest.importorskip("playwright", reason="the browser tests need playwright: pip install playwright")
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("no Chromium in PATH", allow_module_level=True)
+
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync"
+)
+VIEWS = ("overview", "clusters", "cluster-2", "cluster-16", "outliers", "hierarchy", "course", "labels", "times")
+WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def data() -> dict[str, Any]:
+    return report_data()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]) -> str:
+    return written(tmp_path_factory.mktemp("report"), data)
+
+
+def written(folder: Path, data: dict[str, Any]) -> str:
+    """The address of a page with these data."""
+    path = folder / "report.html"
+    path.write_text(render_page(data), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens an address in a new window. At the end nothing may have been asked of a server, and nothing have failed."""
+    contexts, troubles = [], []
+
+    def requested(url: str) -> None:
+        if not url.startswith(("file:", "data:", "blob:")):
+            troubles.append(f"asked for {url}")
+
+    def said(kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            troubles.append(f"{kind}: {text}")
+
+    def dialog(message: Any) -> None:
+        troubles.append(f"dialog: {message.message}")
+        message.dismiss()
+
+    def open_(address: str, **settings: Any) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, **settings})
+        context.set_default_timeout(5000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: requested(request.url))
+        page.on("console", lambda message: said(message.type, message.text))
+        page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
+        page.on("dialog", dialog)
+        page.goto(address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not troubles
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], address: str) -> Page:
+    return open_page(address)
+
+
+def show(page: Page, view: str) -> None:
+    """Goes to a view and waits until its charts are drawn."""
+    page.evaluate("view => { location.hash = view }", f"#{view}")
+    section = page.locator("#view-cluster" if view.startswith("cluster-") else f"#view-{view}")
+    expect(section).to_be_visible()
+    for chart in section.locator("[data-chart]").all():
+        expect(chart).to_have_attribute("data-drawn", "")
+
+
+def rows(page: Page) -> Locator:
+    return page.locator("#clusters-table tbody tr")
+
+
+def column(page: Page, place: int) -> list[str]:
+    return [
+        row.strip()
+        for row in rows(page)
+        .locator(f":nth-child({place})")
+        .evaluate_all("cells => cells.filter(c => c.parentElement.localName === 'tr').map(c => c.innerText)")
+    ]
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace(",", "").replace("%", ""))
+
+
+# Views
+
+
+def test_every_view_is_shown_by_its_address_alone(page: Page, data: dict[str, Any]) -> None:
+    for view in VIEWS:
+        show(page, view)
+        expect(page.locator(".view:visible")).to_have_count(1)
+        expect(page.locator(".view:visible h2")).not_to_be_empty()
+    assert data["title"] in page.title()
+
+
+def test_link_to_one_cluster_opens_it(open_page: Callable[..., Page], address: str, data: dict[str, Any]) -> None:
+    page = open_page(f"{address}#cluster-5")
+    name = next(cluster["name"] for cluster in data["clusters"] if cluster["index"] == 5)
+    expect(page.locator("#heading-cluster")).to_have_text(name)
+    assert page.title().startswith(name)
+
+
+@pytest.mark.parametrize("wrong", ["cluster-999", "cluster-x", "nothing", "main", "view-cluster", "cluster"])
+def test_wrong_address_does_no_harm(open_page: Callable[..., Page], address: str, wrong: str) -> None:
+    page = open_page(f"{address}#{wrong}")
+    heading = "There is no such cluster" if wrong == "cluster-999" else "Overview"
+    expect(page.locator(".view:visible h2")).to_have_text(heading)
+
+
+def test_only_views_that_have_something(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    page = open_page(written(tmp_path, large_report_data(3)))
+    expect(page.get_by_role("navigation", name="Views").get_by_role("link")).to_have_text(["Overview", "Clusters"])
+    show(page, "clusters")
+    expect(page.locator("#clusters-table thead th")).to_have_text(["Name", "Texts", "Share", "Words"])
+    show(page, "cluster-1")
+    expect(page.locator("#heading-nearest")).to_be_hidden()
+
+
+def test_focus_goes_to_the_heading_and_back_to_the_link(page: Page) -> None:
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Clusters").click()
+    expect(page.locator("#heading-clusters")).to_be_focused()
+    link = rows(page).nth(9).get_by_role("link")
+    link.click()
+    expect(page.locator("#heading-cluster")).to_be_focused()
+    page.go_back()
+    expect(link).to_be_focused()
+    page.go_back()
+    expect(page.locator("#view-overview")).to_be_visible()
+
+
+def test_charts_are_drawn_only_when_seen(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(f"{address}#clusters")
+    expect(page.locator("#view-clusters")).to_be_visible()
+    assert page.evaluate("typeof window.Plotly") == "undefined"
+    show(page, "overview")
+    assert page.locator("[data-drawn]").count() == 1
+
+
+# Overview
+
+
+def test_click_on_a_point_of_the_map_opens_its_cluster(page: Page, data: dict[str, Any]) -> None:
+    show(page, "overview")
+    place = 6
+    box = page.locator(".map .point").nth(place).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    cluster = data["clusters"][place]
+    expect(page.locator(".hovertext")).to_contain_text(cluster["name"])
+    expect(page.locator(".hovertext")).to_contain_text(f"{cluster['size']} texts")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#heading-cluster")).to_have_text(cluster["name"])
+    assert page.url.endswith(f"#cluster-{cluster['index']}")
+
+
+def test_overview_has_the_numbers_and_the_ten_largest(page: Page) -> None:
+    expect(page.locator("#largest > li")).to_have_count(10)
+    expect(page.locator(".tiles")).to_contain_text("1,204")
+    expect(page.locator(".tiles")).to_contain_text("41%")
+
+
+def test_charts_follow_the_colour_scheme(page: Page) -> None:
+    show(page, "times")
+    tick = page.locator("[data-chart=times] .xtick text").first
+    colour = "element => getComputedStyle(element).fill"
+    light = tick.evaluate(colour)
+    page.emulate_media(color_scheme="dark")
+    expect(tick).not_to_have_css("fill", light)
+    expect(tick).to_have_css("fill", page.locator("html").evaluate("element => getComputedStyle(element).color"))
+
+
+def test_charts_become_narrower_with_the_window(page: Page) -> None:
+    show(page, "times")
+    page.set_viewport_size(NARROW)
+    expect(page.locator("[data-chart=times] .main-svg").first).to_have_attribute("width", re.compile(r"^3\d\d$"))
+
+
+# Clusters
+
+
+def test_search_narrows_by_name_words_and_texts(page: Page, data: dict[str, Any]) -> None:
+    show(page, "clusters")
+    count, n = page.locator("#clusters-count"), len(data["clusters"])
+    expect(count).to_have_text(f"{n} clusters")
+    search = page.get_by_label("Find in names, words and texts")
+    search.fill("GIFT")
+    expect(count).not_to_have_text(f"{n} clusters")
+    expected = {
+        text["cluster"] for text in data["texts"] if "gift" in text["text"].lower() or "gift" in text.get("label", "")
+    } | {cluster["index"] for cluster in data["clusters"] if "gift" in str(cluster["telling"] + cluster["probable"])}
+    expect(count).to_have_text(f"{len(expected)} of {n} clusters")
+    expect(rows(page)).to_have_count(len(expected))
+    search.fill("concierge investigation")  # both in one text only
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).locator(".hits")).to_have_text("in 1 text")
+    search.fill("zzzz")
+    expect(page.locator("#clusters-nothing")).to_be_visible()
+    search.fill("")
+    expect(rows(page)).to_have_count(n)
+
+
+@pytest.mark.parametrize(("header", "place"), [("Texts", 2), ("Coherence", 4), ("Agreed", 5)])
+def test_sort_by_number(page: Page, header: str, place: int) -> None:
+    show(page, "clusters")
+    button = page.locator("#clusters-table thead").get_by_role("button", name=header)
+    heading = page.locator("#clusters-table thead th", has=button)
+    if header != "Texts":  # sorted by size at first
+        button.click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    falling = [number(value) for value in column(page, place) if value != "–"]
+    assert falling == sorted(falling, reverse=True)
+    button.click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    rising = column(page, place)
+    assert [number(value) for value in rising if value != "–"] == sorted(falling)
+    assert "–" not in rising[:-1]  # without a value: last
+    expect(page.locator("#clusters-table [aria-sort]")).to_have_count(1)
+
+
+def test_sort_by_name(page: Page) -> None:
+    show(page, "clusters")
+    button = page.locator("#clusters-table thead").get_by_role("button", name="Name")
+    button.click()
+    rising = rows(page).locator("th .name").all_inner_texts()
+    assert rising[1:] == sorted(rising[1:], key=str.casefold)
+    button.click()
+    assert rows(page).locator("th .name").all_inner_texts() == rising[::-1]
+
+
+def test_words_most_telling_or_most_frequent(page: Page, data: dict[str, Any]) -> None:
+    show(page, "clusters")
+    cluster = data["clusters"][0]
+    first = rows(page).first.locator(".chips li")
+    expect(first).to_have_text([word for word, _ in cluster["telling"][:7]])
+    page.locator("#view-clusters").get_by_label("most frequent").check()
+    expect(first).to_have_text([word for word, _ in cluster["probable"][:7]])
+    show(page, f"cluster-{cluster['index']}")
+    expect(page.locator("#view-cluster").get_by_label("most frequent")).to_be_checked()
+    expect(page.locator("#cluster-words .word")).to_have_text([word for word, _ in cluster["probable"]])
+    page.locator("#view-cluster").get_by_label("most telling").check()
+    expect(page.locator("#cluster-words .word")).to_have_text([word for word, _ in cluster["telling"]])
+
+
+def test_a_thousand_clusters(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    page = open_page(written(tmp_path, large_report_data(1000)))
+    show(page, "clusters")
+    expect(rows(page)).to_have_count(200)
+    page.get_by_role("button", name="Show 200 more of 1,000").click()
+    expect(rows(page)).to_have_count(400)
+    expect(rows(page).nth(200).get_by_role("link")).to_be_focused()
+    seconds = page.evaluate(
+        """() => {
+            const box = document.getElementById("filter");
+            const shown = new Promise((done) => new MutationObserver(() => done(performance.now()))
+                .observe(document.getElementById("clusters-count"), { childList: true }));
+            box.value = "subject99";
+            const start = performance.now();
+            box.dispatchEvent(new Event("input"));
+            return shown.then((end) => (end - start) / 1000);
+        }"""
+    )
+    expect(page.locator("#clusters-count")).to_have_text("11 of 1,000 clusters")
+    assert seconds < 1.0
+
+
+# One cluster
+
+
+def test_words_of_the_cluster_are_marked(page: Page, data: dict[str, Any]) -> None:
+    cluster = next(cluster for cluster in data["clusters"] if "gift" in cluster["name"])
+    show(page, f"cluster-{cluster['index']}")
+    text = page.locator("#cluster-typical .text").first
+    expect(text).to_have_text(data["texts"][cluster["typical"][0]]["text"])
+    marks = page.locator("#cluster-typical mark").all_inner_texts()
+    assert {mark.lower() for mark in marks} <= set(cluster["highlight"])
+    assert "gift card" in {mark.lower() for mark in marks}
+
+
+def test_marks_end_at_the_ends_of_words(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    data = large_report_data(1)
+    data["clusters"][0] |= {"highlight": ["art", "über", "東京", "don't", "i̇zmir"], "typical": [0], "unusual": []}
+    data["texts"][0]["text"] = "Art, start; ÜBER überall art_art 東京都 Don’t don't"
+    page = open_page(f"{written(tmp_path, data)}#cluster-0")
+    expect(page.locator("mark")).to_have_text(["Art", "ÜBER", "art", "art", "東京", "Don’t", "don't"])
+
+
+def test_nearest_previous_and_next(page: Page, data: dict[str, Any]) -> None:
+    first, second = data["clusters"][:2]
+    show(page, f"cluster-{first['index']}")
+    expect(page.locator("#cluster-previous")).to_be_hidden()
+    nearest = page.locator("#cluster-nearest > li")
+    expect(nearest).to_have_count(len(first["nearest"]))
+    expect(nearest.first).to_contain_text("<i>door</i>")
+    page.locator("#cluster-next").click()
+    expect(page.locator("#heading-cluster")).to_have_text(second["name"])
+    page.locator("#cluster-nearest a").first.click()
+    expect(page.locator("#heading-cluster")).not_to_have_text(second["name"])
+
+
+def test_long_text_is_shown_in_part_at_first(page: Page) -> None:
+    show(page, "cluster-16")
+    item = page.locator("#cluster-typical .document").last
+    short = len(item.locator(".text").inner_text())
+    item.get_by_role("button", name="Show more of it").click()
+    expect(item.locator(".text")).to_contain_text("the text goes on")
+    assert len(item.locator(".text").inner_text()) > 3 * short
+
+
+# Sliders
+
+
+def test_outlier_threshold_by_keyboard(page: Page, data: dict[str, Any]) -> None:
+    show(page, "outliers")
+    outliers, count = data["outliers"], page.locator("#outliers-count")
+    place = outliers["steps"].index(outliers["threshold"])
+    n = data["documents"]["n"]
+    expect(count).to_have_text(f"{outliers['counts'][place]} of {n} texts fit nowhere at 0.65")
+    slider = page.get_by_role("slider", name="Threshold")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(count).to_have_text(f"{outliers['counts'][place + 1]} of {n} texts fit nowhere at 0.70")
+    listed = page.locator("#outliers-list > li")
+    expect(listed).to_have_count(outliers["counts"][place + 1])
+    page.keyboard.press("End")
+    expect(listed).to_have_count(1)  # alone in its cluster, without a score
+    expect(listed).to_contain_text("alone")
+    page.keyboard.press("Home")
+    expect(listed).to_have_count(100)
+    page.get_by_role("button", name="Show 100 more of 400").click()
+    expect(listed).to_have_count(200)
+
+
+def test_outliers_without_a_threshold(open_page: Callable[..., Page], tmp_path: Path, data: dict[str, Any]) -> None:
+    fixed = {"threshold": None, "steps": [], "counts": [], "texts": [0, 1], "meaning": "Alone."}
+    page = open_page(f"{written(tmp_path, {**data, 'outliers': fixed})}#outliers")
+    expect(page.get_by_role("slider")).to_have_count(0)
+    expect(page.locator("#outliers-list > li")).to_have_count(2)
+
+
+def test_number_of_clusters_by_keyboard(page: Page, data: dict[str, Any]) -> None:
+    show(page, "hierarchy")
+    tree, n = data["hierarchy"], len(data["hierarchy"]["names"])
+    slider, groups = page.get_by_role("slider", name="Number of clusters"), page.locator("#hierarchy-list > li")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(page.locator("#hierarchy-count")).to_have_text(f"{n} clusters, as found")
+    expect(groups).to_have_count(n)
+    expect(page.locator("#hierarchy-last")).to_have_text("Nothing is joined yet.")
+    page.keyboard.press("ArrowLeft")
+    expect(groups).to_have_count(n - 1)
+    into, gone = tree["pairs"][0]
+    expect(page.locator("#hierarchy-last")).to_contain_text(tree["names"][gone])
+    expect(page.locator("#hierarchy-last")).to_contain_text(tree["names"][into])
+    page.keyboard.press("Home")
+    expect(groups).to_have_count(1)
+    expect(groups).to_contain_text(f"{sum(tree['sizes'])} texts")
+    expect(groups.get_by_role("link")).to_have_count(n)
+
+
+# Keyboard
+
+
+def tab_to(page: Page, target: Locator) -> None:
+    """Presses Tab until the element has the focus."""
+    for _ in range(60):
+        if target.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("Tab does not lead there")
+
+
+def test_tour_by_keyboard_alone(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.locator("#skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    tab_to(page, page.get_by_role("navigation", name="Views").get_by_role("link", name="Clusters"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading-clusters")).to_be_focused()
+    tab_to(page, page.locator("#filter"))
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.type("voucher")
+    expect(page.locator("#clusters-count")).to_contain_text(" of ")
+    link = rows(page).first.get_by_role("link")
+    name = link.inner_text()
+    tab_to(page, link)
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading-cluster")).to_have_text(name)
+    page.keyboard.press("Alt+ArrowLeft")
+    expect(page.locator("#view-clusters")).to_be_visible()
+    expect(page.locator("#filter")).to_have_value("voucher")
+    expect(link).to_be_focused()
+
+
+# Hostile documents
+
+
+def test_hostile_documents_are_shown_as_they_are(page: Page) -> None:
+    show(page, "cluster-16")
+    for button in page.get_by_role("button", name="Show more of it").all()[::-1]:
+        button.click()
+    shown = page.locator("#cluster-typical .text").evaluate_all("nodes => nodes.map((node) => node.textContent)")
+    assert set(shown).issuperset(HOSTILE.values())
+    assert set(shown).issuperset(UNSEEN_SHOWN.values())
+    expect(page.locator("#heading-cluster")).to_have_text(HOSTILE_NAME)
+    for view in VIEWS:
+        show(page, view)
+    assert page.locator("img").count() == 0
+
+
+def test_direction_of_a_text_stays_its_own(page: Page) -> None:
+    show(page, "cluster-16")
+    foreign = page.locator("#cluster-typical .text")
+    arabic = foreign.filter(has_text=HOSTILE["arabic"].strip("\u202e")[:5])
+    expect(arabic).to_have_css("direction", "rtl")
+    expect(arabic).to_have_css("unicode-bidi", "isolate")
+    expect(page.locator("#cluster-typical .about").first).to_have_css("direction", "ltr")
+    assert page.locator("#view-cluster bdi:not([dir=auto])").count() == 0
+
+
+def test_markup_in_names_is_literal_in_charts(page: Page) -> None:
+    show(page, "times")
+    expect(page.locator("[data-chart=times] .legendtext").filter(has_text="<img src=x")).to_have_count(1)
+    show(page, "overview")
+    assert page.locator(".map .annotation-text b, .map a").count() == 0
+
+
+# Looks
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [NARROW, WIDE, {"width": 320, "height": 640}], ids=["narrow", "wide", "tiny"])
+def test_page_never_scrolls_sideways(open_page: Callable[..., Page], address: str, scheme: str, size: Any) -> None:
+    page = open_page(address, viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    for view in VIEWS:
+        show(page, view)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= size["width"], view
+    background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
+    assert (brightness < 60) == (scheme == "dark")
+
+
+@pytest.mark.skipif(
+    find_spec("axe_playwright_python") is None, reason="needs axe-playwright-python, which has axe-core"
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_no_barriers(open_page: Callable[..., Page], address: str, scheme: str, size: Any) -> None:
+    spec = find_spec("axe_playwright_python")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    axe = Path(spec.submodule_search_locations[0], "axe.min.js").read_text(encoding="utf-8")
+    page = open_page(address, viewport=size, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+    page.evaluate(axe)
+    for view in VIEWS:
+        show(page, view)
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+        grave = [
+            (view, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+            for violation in found
+            if violation["impact"] in {"serious", "critical"}
+        ]
+        assert not grave
+
+
+def test_table_without_javascript(open_page: Callable[..., Page], address: str, data: dict[str, Any]) -> None:
+    page = open_page(address, java_script_enabled=False)
+    expect(page.locator("noscript table tbody tr")).to_have_count(len(data["clusters"]))
+    expect(page.locator("noscript table")).to_contain_text(HOSTILE_NAME)

@@ -1,0 +1,167 @@
+"""Clusterings that people change: merged, split, renamed; tables and charts of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.cluster import KMeans
+
+import textmix
+from test_clustering import LABELS, TEXTS
+
+
+@pytest.fixture(scope="module")
+def clustering():
+    times = [f"2024-03-{1 + i % 20:02}" for i in range(len(TEXTS))]
+    return textmix.cluster(TEXTS, language=None, ids=range(len(TEXTS)), labels=LABELS, times=times)
+
+
+def test_clusters_are_a_list_and_a_table(clustering):
+    clusters = clustering.clusters
+    assert len(clusters) == clustering.n_clusters
+    assert [cluster.index for cluster in clusters] == list(range(len(clusters)))
+    assert clusters[-1] is clusters[len(clusters) - 1]
+    assert [cluster.size for cluster in clusters[:2]] == clusters["size"][:2].tolist()
+    assert isinstance(clusters.to_pandas(), pandas.DataFrame)
+    assert clusters.to_pandas()["name"].tolist() == [cluster.name for cluster in clusters]
+    assert clusters.sort_values("size").shape[0] == len(clusters)
+    assert "<table>" in clustering._repr_html_()
+
+
+def test_documents_are_a_table(clustering):
+    documents = clustering.documents
+    assert documents.columns[:5] == ["document", "id", "label", "time", "cluster"]
+    assert documents["cluster"].tolist() == clustering.labels.tolist()
+    assert documents["time"][0] == "2024-03-01T00:00:00Z"
+    assert documents.to_polars().shape == (len(TEXTS), len(documents.columns))
+
+
+def test_the_documents_of_a_cluster_come_by_label_by_name_or_as_itself(clustering):
+    cluster = clustering.clusters[1]
+    by_label, by_name, itself = (clustering.documents_of(key) for key in (1, cluster.name, cluster))
+    assert by_label.to_dict() == by_name.to_dict() == itself.to_dict()
+    assert sorted(by_label["document"].tolist()) == np.flatnonzero(clustering.labels == 1).tolist()
+    assert by_label["document"][0] == cluster.documents[0]  # the most typical first
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (-1, "no cluster -1; labels go from 0 to"),
+        (99, "no cluster 99"),
+        ("refnd", "no cluster called 'refnd'"),
+        (None, "None"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_named(clustering, key, message):
+    for method in (clustering.documents_of, clustering.split, lambda key: clustering.merge(0, key)):
+        with pytest.raises(ValueError, match=message):
+            method(key)
+
+
+def test_a_name_with_a_slip_gets_a_hint(clustering):
+    name = clustering.clusters[0].name
+    with pytest.raises(ValueError, match="did you mean"):
+        clustering.documents_of(name[:-1] + "x")
+
+
+def test_merging_takes_clusters_together_and_leaves_the_first_clustering_alone(clustering):
+    before = clustering.labels.copy()
+    merged = clustering.merge(0, clustering.clusters[2].name)
+    assert merged.n_clusters == clustering.n_clusters - 1
+    together = np.isin(before, [0, 2])
+    assert np.unique(merged.labels[together]).size == 1
+    assert not set(merged.labels[together]) & set(merged.labels[~together])
+    sizes = [cluster.size for cluster in merged.clusters]
+    assert sizes == sorted(sizes, reverse=True) == np.bincount(merged.labels[merged.labels >= 0]).tolist()
+    np.testing.assert_array_equal(clustering.labels, before)
+    with pytest.raises(ValueError, match="takes two clusters or more"):
+        clustering.merge(1, 1)
+
+
+def test_splitting_clusters_the_texts_of_one_anew(clustering):
+    together = clustering.merge(0, 1)
+    split = together.split(0)
+    assert split.n_clusters == clustering.n_clusters
+    outside = together.labels != 0
+    assert np.unique(split.labels[outside]).size == np.unique(together.labels[outside]).size
+    pairs = set(zip(split.labels.tolist(), clustering.labels.tolist(), strict=True))
+    assert len(pairs) == len({label for label, _ in pairs})  # the two topics are found again
+    assert together.split(0, n_clusters=3).n_clusters == clustering.n_clusters + 1
+    with pytest.raises(ValueError, match="cluster 0 cannot be split: n_clusters is 99, but only"):
+        clustering.split(0, n_clusters=99)
+
+
+def test_names_follow_their_clusters_and_are_saved(clustering, tmp_path):
+    renamed = clustering.rename(0, "  Money \n back ").rename(clustering.clusters[1].name, "Post")
+    assert [cluster.name for cluster in renamed.clusters[:2]] == ["Money back", "Post"]
+    assert clustering.clusters[0].name != "Money back"
+    merged = renamed.merge("Post", clustering.clusters[2].name)
+    assert merged.clusters[merged.labels[np.flatnonzero(clustering.labels == 1)[0]]].name == "Post"
+    assert renamed.merge("Post", "Money back").clusters[0].name == "Money back"
+    renamed.split("Post").save(tmp_path / "run")
+    loaded = textmix.load(tmp_path / "run")
+    assert {"Money back", "Post"} <= {cluster.name for cluster in loaded.clusters}
+    assert {"Money back", "Post"} <= set(loaded.documents["name"])
+    assert loaded.rename("Post", "Mail").with_n_clusters(1).clusters[0].name == "Money back"
+    with pytest.raises(ValueError, match="another cluster is called 'Post'"):
+        renamed.rename(0, "Post")
+    with pytest.raises(ValueError, match="must not be empty"):
+        renamed.rename(0, " ")
+
+
+@pytest.mark.parametrize("model", ["dirichlet-multinomial", "dirichlet-process"])
+def test_clusters_of_one_run_can_be_changed_too(model, tmp_path):
+    clustering = textmix.cluster(TEXTS, language=None, model=model)
+    changed = clustering.split(0).split(0).merge(0, 1).rename(0, "First")
+    assert changed.n_clusters == clustering.n_clusters + 1
+    changed.save(tmp_path / "run")
+    loaded = textmix.load(tmp_path / "run")
+    np.testing.assert_array_equal(loaded.labels, changed.labels)
+    assert loaded.clusters[0].name == "First"
+    np.testing.assert_allclose(loaded.probabilities, changed.probabilities)
+
+
+def test_clusters_of_other_models_have_tables_and_names_but_stay_as_they_are():
+    clustering = textmix.cluster(TEXTS, language=None, model=KMeans(3, random_state=0))
+    with pytest.raises(ValueError, match="clusters of KMeans cannot be merged"):
+        clustering.merge(0, 1)
+    with pytest.raises(ValueError, match="clusters of KMeans cannot be split"):
+        clustering.split(0)
+    assert clustering.rename(0, "First").clusters[0].name == "First"
+    assert clustering.chart("map").data[0].type == "scatter"
+
+
+def test_words_come_by_either_order(clustering):
+    assert [words[0].word for words in clustering.top_words(1)] == [c.words[0].word for c in clustering.clusters]
+    assert all(len(words) <= 3 for words in clustering.top_words(3, order="probable"))
+
+
+def test_every_chart_is_an_object_of_its_own(clustering):
+    assert {name: clustering.chart(name).data[0].type for name in ("map", "trace", "times", "confusion")} == {
+        "map": "scatter",
+        "trace": "scatter",
+        "times": "bar",
+        "confusion": "heatmap",
+    }
+    with pytest.raises(ValueError, match="no chart 'pie' of this clustering; there are: map, trace"):
+        clustering.chart("pie")
+
+
+def test_a_report_is_one_file_and_a_folder_is_refused(clustering, tmp_path):
+    clustering.report(tmp_path / "page.html", title="Tickets & more")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Tickets &amp; more" in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html"]
+    with pytest.raises(ValueError, match="is a folder; name a file"):
+        clustering.report(tmp_path)
+    with pytest.raises(ValueError, match="there is no folder"):
+        clustering.report(tmp_path / "no" / "page.html")
+
+
+def test_a_run_is_saved_with_its_report_and_an_old_one_does_not_stay(clustering, tmp_path):
+    clustering.save(tmp_path / "run", report=True)
+    assert (tmp_path / "run" / "report.html").stat().st_size > 1_000_000
+    clustering.merge(0, 1).save(tmp_path / "run", force=True)
+    assert not (tmp_path / "run" / "report.html").exists()
