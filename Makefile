@@ -2,14 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test lint bench faults lock clean
+.PHONY: demo test browser lint bench faults lock clean
 
 demo: $(VENV)/installed
-	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic
+	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
 
 # Files of tests side by side on two cores; more would compile the same kernels once more each.
 test: $(VENV)/installed-dev lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# A browser for the tests of the page; without one they are skipped. Debian's, since that needs no download of its own.
+browser:
+	@command -v chromium > /dev/null || { \
+	  command -v apt-get > /dev/null || { echo "install Chromium by hand: it must be on the PATH as chromium" >&2; exit 1; }; \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$as_root apt-get update -qq && \
+	  $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-noto-core fonts-noto-color-emoji > /dev/null; }
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ TARGET = ROOT / "docs" / "_static" / "screenshots"
 COLUMNS = ["--text", "text", "--label", "topic", "--time", "created", "--id", "id"]
 VIEWS = ("overview", "clusters", "cluster-0", "outliers", "hierarchy", "course", "labels", "times")
 WIDTH, TALLEST = 1280, 900
-COLOURS = 96
+COLOURS = 256
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -57,8 +57,8 @@ def take(page: Page, address: str, view: str) -> bytes:
 
 
 def reduce(png: bytes) -> Image.Image:
-    """The same in few colours, which a page hardly has more of."""
-    return Image.open(BytesIO(png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    """The same with a palette; the rare colours of charts and dots stay."""
+    return Image.open(BytesIO(png)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 
 def main() -> None:

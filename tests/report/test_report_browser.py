@@ -91,7 +91,8 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def page(open_page: Callable[..., Page], address: str) -> Page:
-    return open_page(address)
+    """The page at the table of clusters, where no chart has to be drawn."""
+    return open_page(f"{address}#clusters")
 
 
 def show(page: Page, view: str) -> None:
@@ -108,12 +109,7 @@ def rows(page: Page) -> Locator:
 
 
 def column(page: Page, place: int) -> list[str]:
-    return [
-        row.strip()
-        for row in rows(page)
-        .locator(f":nth-child({place})")
-        .evaluate_all("cells => cells.filter(c => c.parentElement.localName === 'tr').map(c => c.innerText)")
-    ]
+    return page.locator(f"#clusters-table tbody tr > :nth-child({place})").all_inner_texts()
 
 
 def number(text: str) -> float:
@@ -138,11 +134,14 @@ def test_link_to_one_cluster_opens_it(open_page: Callable[..., Page], address: s
     assert page.title().startswith(name)
 
 
-@pytest.mark.parametrize("wrong", ["cluster-999", "cluster-x", "nothing", "main", "view-cluster", "cluster"])
-def test_wrong_address_does_no_harm(open_page: Callable[..., Page], address: str, wrong: str) -> None:
-    page = open_page(f"{address}#{wrong}")
-    heading = "There is no such cluster" if wrong == "cluster-999" else "Overview"
-    expect(page.locator(".view:visible h2")).to_have_text(heading)
+def test_wrong_address_does_no_harm(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(f"{address}#cluster-999")
+    heading = page.locator(".view:visible h2")
+    expect(heading).to_have_text("There is no such cluster")
+    for wrong in ("cluster-x", "nothing", "main", "view-cluster", "cluster", "%3Cimg%20src=x%20onerror=alert(1)%3E"):
+        show(page, "clusters")
+        page.evaluate("view => { location.hash = view }", f"#{wrong}")
+        expect(heading).to_have_text("Overview")
 
 
 def test_only_views_that_have_something(open_page: Callable[..., Page], tmp_path: Path) -> None:
@@ -155,6 +154,7 @@ def test_only_views_that_have_something(open_page: Callable[..., Page], tmp_path
 
 
 def test_focus_goes_to_the_heading_and_back_to_the_link(page: Page) -> None:
+    show(page, "hierarchy")
     page.get_by_role("navigation", name="Views").get_by_role("link", name="Clusters").click()
     expect(page.locator("#heading-clusters")).to_be_focused()
     link = rows(page).nth(9).get_by_role("link")
@@ -163,11 +163,10 @@ def test_focus_goes_to_the_heading_and_back_to_the_link(page: Page) -> None:
     page.go_back()
     expect(link).to_be_focused()
     page.go_back()
-    expect(page.locator("#view-overview")).to_be_visible()
+    expect(page.locator("#view-hierarchy")).to_be_visible()
 
 
-def test_charts_are_drawn_only_when_seen(open_page: Callable[..., Page], address: str) -> None:
-    page = open_page(f"{address}#clusters")
+def test_charts_are_drawn_only_when_seen(page: Page) -> None:
     expect(page.locator("#view-clusters")).to_be_visible()
     assert page.evaluate("typeof window.Plotly") == "undefined"
     show(page, "overview")
@@ -180,7 +179,9 @@ def test_charts_are_drawn_only_when_seen(open_page: Callable[..., Page], address
 def test_click_on_a_point_of_the_map_opens_its_cluster(page: Page, data: dict[str, Any]) -> None:
     show(page, "overview")
     place = 6
-    box = page.locator(".map .point").nth(place).bounding_box()
+    point = page.locator(".map .point").nth(place)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     cluster = data["clusters"][place]
@@ -191,7 +192,9 @@ def test_click_on_a_point_of_the_map_opens_its_cluster(page: Page, data: dict[st
     assert page.url.endswith(f"#cluster-{cluster['index']}")
 
 
-def test_overview_has_the_numbers_and_the_ten_largest(page: Page) -> None:
+def test_overview_has_the_numbers_and_the_ten_largest(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(address)
+    expect(page.locator("#view-overview")).to_be_visible()
     expect(page.locator("#largest > li")).to_have_count(10)
     expect(page.locator(".tiles")).to_contain_text("1,204")
     expect(page.locator(".tiles")).to_contain_text("41%")
@@ -210,7 +213,9 @@ def test_charts_follow_the_colour_scheme(page: Page) -> None:
 def test_charts_become_narrower_with_the_window(page: Page) -> None:
     show(page, "times")
     page.set_viewport_size(NARROW)
-    expect(page.locator("[data-chart=times] .main-svg").first).to_have_attribute("width", re.compile(r"^3\d\d$"))
+    expect(page.locator("[data-chart=times] .main-svg").first).to_have_attribute(
+        "width", re.compile(r"^3\d\d(\.\d+)?$")
+    )
 
 
 # Clusters
@@ -241,7 +246,7 @@ def test_search_narrows_by_name_words_and_texts(page: Page, data: dict[str, Any]
 def test_sort_by_number(page: Page, header: str, place: int) -> None:
     show(page, "clusters")
     button = page.locator("#clusters-table thead").get_by_role("button", name=header)
-    heading = page.locator("#clusters-table thead th", has=button)
+    heading = page.locator("#clusters-table thead th").filter(has_text=header)
     if header != "Texts":  # sorted by size at first
         button.click()
     expect(heading).to_have_attribute("aria-sort", "descending")
@@ -407,7 +412,8 @@ def tab_to(page: Page, target: Locator) -> None:
     raise AssertionError("Tab does not lead there")
 
 
-def test_tour_by_keyboard_alone(page: Page) -> None:
+def test_tour_by_keyboard_alone(open_page: Callable[..., Page], address: str) -> None:
+    page = open_page(f"{address}#hierarchy")
     page.keyboard.press("Tab")
     expect(page.locator("#skip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -425,7 +431,7 @@ def test_tour_by_keyboard_alone(page: Page) -> None:
     tab_to(page, link)
     page.keyboard.press("Enter")
     expect(page.locator("#heading-cluster")).to_have_text(name)
-    page.keyboard.press("Alt+ArrowLeft")
+    page.go_back()  # Alt and ←, which is the browser's own, does nothing where it has no window
     expect(page.locator("#view-clusters")).to_be_visible()
     expect(page.locator("#filter")).to_have_value("voucher")
     expect(link).to_be_focused()
@@ -467,14 +473,21 @@ def test_markup_in_names_is_literal_in_charts(page: Page) -> None:
 # Looks
 
 
+def test_page_never_scrolls_sideways(page: Page) -> None:
+    for view in VIEWS:
+        page.set_viewport_size(WIDE)
+        show(page, view)
+        for size in (WIDE, NARROW, {"width": 320, "height": 640}):
+            page.set_viewport_size(size)
+            expect(page.locator("html")).to_have_js_property("scrollWidth", size["width"])
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [NARROW, WIDE, {"width": 320, "height": 640}], ids=["narrow", "wide", "tiny"])
-def test_page_never_scrolls_sideways(open_page: Callable[..., Page], address: str, scheme: str, size: Any) -> None:
-    page = open_page(address, viewport=size, color_scheme=scheme, reduced_motion="reduce")
+def test_narrow_page_fits_when_it_is_opened(open_page: Callable[..., Page], address: str, scheme: str) -> None:
+    page = open_page(address, viewport=NARROW, color_scheme=scheme, is_mobile=True, has_touch=True)
     for view in VIEWS:
         show(page, view)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= size["width"], view
+        assert page.evaluate("document.documentElement.scrollWidth <= 390 && innerWidth <= 390"), view
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     brightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
     assert (brightness < 60) == (scheme == "dark")
@@ -483,18 +496,20 @@ def test_page_never_scrolls_sideways(open_page: Callable[..., Page], address: st
 @pytest.mark.skipif(
     find_spec("axe_playwright_python") is None, reason="needs axe-playwright-python, which has axe-core"
 )
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
-def test_no_barriers(open_page: Callable[..., Page], address: str, scheme: str, size: Any) -> None:
+@pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)], ids=["light", "dark"])
+def test_no_barriers(open_page: Callable[..., Page], tmp_path: Path, scheme: str, size: Any) -> None:
     spec = find_spec("axe_playwright_python")
     assert spec is not None
     assert spec.submodule_search_locations is not None
     axe = Path(spec.submodule_search_locations[0], "axe.min.js").read_text(encoding="utf-8")
+    data = report_data()
+    data["outliers"]["texts"] = data["outliers"]["texts"][:10]  # axe takes its time for every element
+    address = written(tmp_path, data)
     page = open_page(address, viewport=size, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
     page.evaluate(axe)
     for view in VIEWS:
         show(page, view)
-        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'], preload: false })")["violations"]
         grave = [
             (view, violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
             for violation in found
