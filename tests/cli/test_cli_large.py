@@ -6,7 +6,9 @@ import errno
 import io
 import json
 import os
+import shutil
 import sys
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from large_texts import make_texts, read_rows, write_texts
 
 import textmix
 from textmix import large, memory
+from textmix.cli import main
 from textmix.cli.options import parse_size
 from textmix.corpus import partitions
 from textmix.inference.parallel_state import ParallelState
@@ -34,8 +37,17 @@ def texts(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Several partitions and batches, although there are few texts."""
-    monkeypatch.setattr(partitions, "_ENTRIES_WORTH_A_PARTITION", 1000)
-    monkeypatch.setattr(large, "_BATCH_SIZE", 400)
+    make_parts_small(monkeypatch)
+
+
+def make_parts_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(partitions, "_ENTRIES_WORTH_A_PARTITION", 1000)
+    patch.setattr(large, "_BATCH_SIZE", 400)
+
+
+def command_of(texts: Path, out: Path) -> list[object]:
+    """A run with counts on disk."""
+    return ["cluster", texts, *COLUMNS, "--memory", "512MB", "--out", out]
 
 
 @pytest.fixture
@@ -43,16 +55,32 @@ def large_run_of(program, texts, tmp_path):
     """Run with counts on disk; further arguments follow."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        return program("cluster", texts, *COLUMNS, "--memory", "512MB", "--out", tmp_path / "run", *arguments)
+        return program(*command_of(texts, tmp_path / "run"), *arguments)
 
     return call
 
 
+def run_for_all(patch: pytest.MonkeyPatch, texts: Path, out: Path) -> tuple[int, str]:
+    """A run that several tests get a copy of: exit code, standard error."""
+    make_parts_small(patch)
+    patch.setattr("sys.argv", ["textmix", *map(str, command_of(texts, out)), "--quiet"])
+    with redirect_stderr(io.StringIO()) as error, pytest.raises(SystemExit) as stopped:
+        main.run()
+    return int(stopped.value.code or 0), error.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(texts, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("finished") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        assert run_for_all(patch, texts, out) == (0, "")
+    return out
+
+
 @pytest.fixture
-def saved(large_run_of, tmp_path) -> Path:
-    code, _, error = large_run_of("--quiet")
-    assert (code, error) == (0, "")
-    return tmp_path / "run"
+def saved(finished, tmp_path) -> Path:
+    """A run that is finished."""
+    return shutil.copytree(finished, tmp_path / "run")
 
 
 def interrupt(monkeypatch, owner, name, at: int, error: type[BaseException] = KeyboardInterrupt) -> None:
@@ -409,13 +437,19 @@ def test_the_sampler_is_named(large_run_of):
     assert "clusters, found by the parallel sampler" in shown
 
 
-@pytest.fixture
-def left_over(large_run_of, tmp_path, monkeypatch) -> Path:
-    """The work folder of a run that broke off in its third sweep."""
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def broken_off(texts, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("broken") / "run"
+    with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, ParallelState, "sample", 3)
-        assert large_run_of()[0] == 130
-    return tmp_path / "run.work"
+        assert run_for_all(patch, texts, out)[0] == 130
+    return out.with_name("run.work")
+
+
+@pytest.fixture
+def left_over(broken_off, tmp_path) -> Path:
+    """The work folder of a run that broke off in its third sweep."""
+    return shutil.copytree(broken_off, tmp_path / "run.work")
 
 
 def test_a_work_folder_that_is_left_over_is_gone_on_with_or_started_anew(large_run_of, left_over, tmp_path):
@@ -455,8 +489,10 @@ def test_settings_without_effect_on_the_result_may_differ(large_run_of, left_ove
 
 
 def test_a_file_that_has_changed_is_refused(large_run_of, left_over, texts):
+    before = texts.stat()
     os.utime(texts, ns=(1, 1))
     code, _, error = large_run_of("--resume")
+    os.utime(texts, ns=(before.st_atime_ns, before.st_mtime_ns))  # others go on with it
     assert code == 2
     assert "the input files are others than when the run in" in error
     assert "or have changed since" in error
