@@ -16,7 +16,7 @@ PROGRAM = [sys.executable, "-c", "from textmix.cli.main import run; run()"]
 
 # Forks a child for every moment, which kills itself there, and another one that goes on.
 SCRIPT = """
-import importlib, os, signal, sys
+import gc, importlib, os, signal, sys
 from pathlib import Path
 import textmix
 from textmix import large
@@ -81,6 +81,8 @@ run_here("nowhere.csv")
 corpus = DiskCorpus.from_corpus(folder / "warm", textmix.Corpus.from_texts(["red apple", "fast car"] * 20))
 model = textmix.DirichletMultinomialMixture(5).fit(corpus)
 score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
+gc.collect()
+gc.freeze()  # nor looked through whenever one asks for a garbage collection
 
 whole = folder / "whole"
 assert run_in_child(["--out", str(whole)]) == 0
