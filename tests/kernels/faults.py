@@ -458,8 +458,8 @@ FAULTS = [
     Fault(
         "online: the cluster that a document comes in has no weight for others",
         "kernels/gibbs.py",
-        "        refresh_bases(clusters, model, prior, table, slot)\n        weighed",
-        "        weighed",
+        "        refresh_bases(clusters, model, prior, table, slot)\n        option",
+        "        option",
         ONLINE_TESTS,
     ),
     Fault(

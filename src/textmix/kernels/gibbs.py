@@ -118,11 +118,14 @@ def place(documents, clusters, model, prior, table, scratch, order, first, last,
         slot = clusters.sizes.size - 1 if prior.labelled else take_slot(clusters)
         add_document(documents, clusters, document, slot)
         refresh_bases(clusters, model, prior, table, slot)
-        weighed = weigh(documents, clusters, model, prior, table, scratch, document)
-        option = draw(clusters, table, scratch, weighed, slot, uniforms[uniforms.size - last + index])
-        if option == slot:  # rounding: its own slot has no weight
-            weighed = weigh(documents, clusters, model, prior, table, scratch, document)
-            option = most_probable(clusters, table, scratch, weighed, slot, False)
+        option = np.int64(slot)
+        for drawn in (True, False):  # one call of weigh: every copy of it takes long to compile
+            if option == slot:  # the second time by rounding: its own slot has no weight
+                weighed = weigh(documents, clusters, model, prior, table, scratch, document)
+                if drawn:
+                    option = draw(clusters, table, scratch, weighed, slot, uniforms[uniforms.size - last + index])
+                else:
+                    option = most_probable(clusters, table, scratch, weighed, slot, False)
         go_to(documents, clusters, model, prior, table, document, option)
     return last
 
