@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -32,6 +33,7 @@ html_math_renderer = "mathml"
 math_number_all = False
 
 default_role = "literal"
+smartquotes = False  # --out is no dash
 add_module_names = False
 autodoc_typehints = "none"  # docstrings say it in words
 autodoc_member_order = "bysource"
@@ -50,3 +52,17 @@ html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "default"
 pygments_dark_style = "github-dark"
+
+
+DECISIONS = "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def _list_decisions(app: Any, name: str, source: list[str]) -> None:
+    """Put the pages on decisions under their list, which is read on its own too and so has no directives."""
+    if name == "decisions/README":
+        source[0] += DECISIONS
+
+
+def setup(app: Any) -> None:
+    """Listen to Sphinx."""
+    app.connect("source-read", _list_decisions)

@@ -58,7 +58,9 @@ def take(page: Page, address: str, view: str) -> bytes:
 
 def reduce(png: bytes) -> Image.Image:
     """The same with a palette; the rare colours of charts and dots stay."""
-    return Image.open(BytesIO(png)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    return (
+        Image.open(BytesIO(png)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
 
 
 def main() -> None:

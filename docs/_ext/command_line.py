@@ -12,19 +12,19 @@ from typer.main import get_command
 from textmix.cli.main import app as program
 
 _BOLD = re.compile(r"\[/?bold\]")
-PLAIN = "Options"  # of those that stand under no heading
 
 
 def describe(name: str, command: Any) -> list[str]:
     """A command in Markdown: usage, help, examples, a table for each group of options."""
     context = command.make_context(name, [], resilient_parsing=True)
-    usage = " ".join(command.collect_usage_pieces(context))
+    usage = re.sub(r"\{(.+?)\}(\.\.\.)?", r"\1", " ".join(command.collect_usage_pieces(context)))
     lines = [f"## {name}", "", "```text", f"{name} {usage}", "```", "", *_help(command.help or "")]
     panels: dict[str, list[Any]] = {}
     for parameter in command.params:
-        panels.setdefault(getattr(parameter, "rich_help_panel", None) or PLAIN, []).append(parameter)
+        plain = "Options" if parameter.param_type_name == "option" else "Arguments"
+        panels.setdefault(getattr(parameter, "rich_help_panel", None) or plain, []).append(parameter)
     for panel, parameters in panels.items():
-        lines += [f"**{panel}**", "", "| | |", "|---|---|", *map(_row, parameters), ""]
+        lines += [f"| {panel} | |", "|---|---|", *map(_row, parameters), ""]
     return lines
 
 

@@ -7,23 +7,29 @@ import re
 from typing import Any
 
 _LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
-_NAME = re.compile(r"(?<![\w`])(\w*[^\W_]_)(?!\w)")  # labels_, which would be a link
+_NAME = re.compile(r"([^\W_])_(?!\w)")  # labels_, which would be a link
 _MARKUP = re.compile(r"([*|])")
+_UNDERLINE = re.compile(r"-{3,}")
 
 
 def _escape(text: str) -> str:
     """A part of a line outside of backticks."""
-    return _NAME.sub(r"``\1``", _MARKUP.sub(r"\\\1", text))
+    return _NAME.sub(r"\1\\_", _MARKUP.sub(r"\\\1", text))
 
 
 def escape_lines(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Escape a docstring in place, before napoleon reads its sections; equations that are set off become literal."""
-    is_field = {number - 1 for number, line in enumerate(lines) if line.startswith("    ")}
+    """Escape a docstring in place, before napoleon reads its sections."""
+    in_fields = False
     for number, line in enumerate(lines):
-        parts = _LITERAL.split(line)
-        if number in is_field and " : " in line:
-            continue  # the name and type of a parameter, which napoleon escapes
-        lines[number] = "".join(part if place % 2 else _escape(part) for place, part in enumerate(parts))
+        if lines[number + 1 : number + 2] and _UNDERLINE.fullmatch(lines[number + 1]):
+            in_fields = line.strip() in ("Parameters", "Attributes")
+        elif in_fields and line[:1].strip():  # the names of parameters; napoleon escapes the last one
+            lines[number] = line.replace("_,", "\\_,")
+        else:
+            parts = _LITERAL.split(line)
+            lines[number] = "".join(part if place % 2 else _escape(part) for place, part in enumerate(parts))
+    if what in ("property", "attribute"):
+        lines[:0] = ["..", ""]  # napoleon would take what stands before the first colon for a type
 
 
 def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:

@@ -31,7 +31,7 @@ from textmix.results.folder import write_run
 from textmix.results.frames import Frame
 from textmix.results.large_run import N_OUTLIERS
 from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture, plain_parameters
-from textmix.results.run import Run, cluster_columns, document_columns, read_texts
+from textmix.results.run import Run, cluster_columns, count_documents, describe_run, document_columns, read_texts
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Examples, Typicality
 from textmix.results.words import ScoredWord, top_words
@@ -119,6 +119,8 @@ class Clustering:
         By the consensus: than in the collection at large, as the mean of the logarithm over its words; by one run: than
         in a new cluster, as the logarithm of the odds.
         """
+        if isinstance(self.estimator, ConsensusMixture):
+            return self.estimator.outlier_scores_
         return self._scores.outlier_scores
 
     @property
@@ -377,13 +379,10 @@ class Clustering:
     def _manifest(self) -> dict[str, Any]:
         """What there is to say about the clustering itself."""
         if isinstance(self.estimator, PartitionMixture):
-            return self._run().manifest()
+            mixture, corpus = FittedMixture.of(self.estimator), self.corpus
+            return describe_run(mixture, corpus.tokenizer, count_documents(corpus), self.outliers)
         parameters = plain_parameters(self.estimator)
         return {"settings": {"model": type(self.estimator).__name__, "parameters": parameters}}
-
-    def _run(self) -> Run:
-        mixture = FittedMixture.of(self.estimator)
-        return Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
 
     def save(
         self,
@@ -401,7 +400,8 @@ class Clustering:
         if not isinstance(self.estimator, tuple(MODELS.values())):
             known = " and ".join(model.__name__ for model in MODELS.values())
             raise ValueError(f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can")
-        run = self._run()
+        mixture = FittedMixture.of(self.estimator)
+        run = Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
         kept: dict[str, Any] = {name: self.info[name] for name in ("input", "guidance") if name in self.info}
         names = {str(label): name for label, name in self._names.items()}
         manifest: dict[str, Any] = {**kept, **run.manifest(), "names": names, "seconds": self.seconds, **(notes or {})}

@@ -16,7 +16,7 @@ STOP_WORDS = frozenset(
         r"\w+",
         """a an and are as at be been but by can do for from have has had i in is it its me my no not of on or our so
         that the this to was we were what when will with you your am if they there he she any all would could get got
-        just now than then isn don doesn didn ve re ll out up one two still same how why which who only also did does""",
+        just now than then isn don doesn didn ve re ll out up one two still same how why which who only also did""",
     )
 )
 COLOURS = ("#5b7be0", "#d9822b", "#2f9e6e", "#c8476a", "#8a63c9", "#9a7b28", "#1f96a8", "#b157a8", "#6c8a2c", "#77808f")

@@ -89,9 +89,21 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     assert not troubles
 
 
+@pytest.fixture(scope="session")
+def address_without_charts(tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]) -> str:
+    """The same page without Plotly, which takes most of the time."""
+    return written(tmp_path_factory.mktemp("report"), {**data, "charts": {}})
+
+
 @pytest.fixture
-def page(open_page: Callable[..., Page], address: str) -> Page:
-    """The page at the table of clusters, where no chart has to be drawn."""
+def page(open_page: Callable[..., Page], address_without_charts: str) -> Page:
+    """The page without charts."""
+    return open_page(address_without_charts)
+
+
+@pytest.fixture
+def full_page(open_page: Callable[..., Page], address: str) -> Page:
+    """The page with charts, at a view that has none."""
     return open_page(f"{address}#clusters")
 
 
@@ -119,23 +131,25 @@ def number(text: str) -> float:
 # Views
 
 
-def test_every_view_is_shown_by_its_address_alone(page: Page, data: dict[str, Any]) -> None:
+def test_every_view_is_shown_by_its_address_alone(full_page: Page, data: dict[str, Any]) -> None:
     for view in VIEWS:
-        show(page, view)
-        expect(page.locator(".view:visible")).to_have_count(1)
-        expect(page.locator(".view:visible h2")).not_to_be_empty()
-    assert data["title"] in page.title()
+        show(full_page, view)
+        expect(full_page.locator(".view:visible")).to_have_count(1)
+        expect(full_page.locator(".view:visible h2")).not_to_be_empty()
+    assert data["title"] in full_page.title()
 
 
-def test_link_to_one_cluster_opens_it(open_page: Callable[..., Page], address: str, data: dict[str, Any]) -> None:
-    page = open_page(f"{address}#cluster-5")
+def test_link_to_one_cluster_opens_it(
+    open_page: Callable[..., Page], address_without_charts: str, data: dict[str, Any]
+) -> None:
+    page = open_page(f"{address_without_charts}#cluster-5")
     name = next(cluster["name"] for cluster in data["clusters"] if cluster["index"] == 5)
     expect(page.locator("#heading-cluster")).to_have_text(name)
     assert page.title().startswith(name)
 
 
-def test_wrong_address_does_no_harm(open_page: Callable[..., Page], address: str) -> None:
-    page = open_page(f"{address}#cluster-999")
+def test_wrong_address_does_no_harm(open_page: Callable[..., Page], address_without_charts: str) -> None:
+    page = open_page(f"{address_without_charts}#cluster-999")
     heading = page.locator(".view:visible h2")
     expect(heading).to_have_text("There is no such cluster")
     for wrong in ("cluster-x", "nothing", "main", "view-cluster", "cluster", "%3Cimg%20src=x%20onerror=alert(1)%3E"):
@@ -166,30 +180,30 @@ def test_focus_goes_to_the_heading_and_back_to_the_link(page: Page) -> None:
     expect(page.locator("#view-hierarchy")).to_be_visible()
 
 
-def test_charts_are_drawn_only_when_seen(page: Page) -> None:
-    expect(page.locator("#view-clusters")).to_be_visible()
-    assert page.evaluate("typeof window.Plotly") == "undefined"
-    show(page, "overview")
-    assert page.locator("[data-drawn]").count() == 1
+def test_charts_are_drawn_only_when_seen(full_page: Page) -> None:
+    expect(full_page.locator("#view-clusters")).to_be_visible()
+    assert full_page.evaluate("typeof window.Plotly") == "undefined"
+    show(full_page, "overview")
+    assert full_page.locator("[data-drawn]").count() == 1
 
 
 # Overview
 
 
-def test_click_on_a_point_of_the_map_opens_its_cluster(page: Page, data: dict[str, Any]) -> None:
-    show(page, "overview")
+def test_click_on_a_point_of_the_map_opens_its_cluster(full_page: Page, data: dict[str, Any]) -> None:
+    show(full_page, "overview")
     place = 6
-    point = page.locator(".map .point").nth(place)
+    point = full_page.locator(".map .point").nth(place)
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    full_page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     cluster = data["clusters"][place]
-    expect(page.locator(".hovertext")).to_contain_text(cluster["name"])
-    expect(page.locator(".hovertext")).to_contain_text(f"{cluster['size']} texts")
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(page.locator("#heading-cluster")).to_have_text(cluster["name"])
-    assert page.url.endswith(f"#cluster-{cluster['index']}")
+    expect(full_page.locator(".hovertext")).to_contain_text(cluster["name"])
+    expect(full_page.locator(".hovertext")).to_contain_text(f"{cluster['size']} texts")
+    full_page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(full_page.locator("#heading-cluster")).to_have_text(cluster["name"])
+    assert full_page.url.endswith(f"#cluster-{cluster['index']}")
 
 
 def test_overview_has_the_numbers_and_the_ten_largest(open_page: Callable[..., Page], address: str) -> None:
@@ -200,20 +214,20 @@ def test_overview_has_the_numbers_and_the_ten_largest(open_page: Callable[..., P
     expect(page.locator(".tiles")).to_contain_text("41%")
 
 
-def test_charts_follow_the_colour_scheme(page: Page) -> None:
-    show(page, "times")
-    tick = page.locator("[data-chart=times] .xtick text").first
+def test_charts_follow_the_colour_scheme(full_page: Page) -> None:
+    show(full_page, "times")
+    tick = full_page.locator("[data-chart=times] .xtick text").first
     colour = "element => getComputedStyle(element).fill"
     light = tick.evaluate(colour)
-    page.emulate_media(color_scheme="dark")
+    full_page.emulate_media(color_scheme="dark")
     expect(tick).not_to_have_css("fill", light)
-    expect(tick).to_have_css("fill", page.locator("html").evaluate("element => getComputedStyle(element).color"))
+    expect(tick).to_have_css("fill", full_page.locator("html").evaluate("element => getComputedStyle(element).color"))
 
 
-def test_charts_become_narrower_with_the_window(page: Page) -> None:
-    show(page, "times")
-    page.set_viewport_size(NARROW)
-    expect(page.locator("[data-chart=times] .main-svg").first).to_have_attribute(
+def test_charts_become_narrower_with_the_window(full_page: Page) -> None:
+    show(full_page, "times")
+    full_page.set_viewport_size(NARROW)
+    expect(full_page.locator("[data-chart=times] .main-svg").first).to_have_attribute(
         "width", re.compile(r"^3\d\d(\.\d+)?$")
     )
 
@@ -412,8 +426,8 @@ def tab_to(page: Page, target: Locator) -> None:
     raise AssertionError("Tab does not lead there")
 
 
-def test_tour_by_keyboard_alone(open_page: Callable[..., Page], address: str) -> None:
-    page = open_page(f"{address}#hierarchy")
+def test_tour_by_keyboard_alone(open_page: Callable[..., Page], address_without_charts: str) -> None:
+    page = open_page(f"{address_without_charts}#hierarchy")
     page.keyboard.press("Tab")
     expect(page.locator("#skip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -440,17 +454,17 @@ def test_tour_by_keyboard_alone(open_page: Callable[..., Page], address: str) ->
 # Hostile documents
 
 
-def test_hostile_documents_are_shown_as_they_are(page: Page) -> None:
-    show(page, "cluster-16")
-    for button in page.get_by_role("button", name="Show more of it").all()[::-1]:
+def test_hostile_documents_are_shown_as_they_are(full_page: Page) -> None:
+    show(full_page, "cluster-16")
+    for button in full_page.get_by_role("button", name="Show more of it").all()[::-1]:
         button.click()
-    shown = page.locator("#cluster-typical .text").evaluate_all("nodes => nodes.map((node) => node.textContent)")
+    shown = full_page.locator("#cluster-typical .text").evaluate_all("nodes => nodes.map((node) => node.textContent)")
     assert set(shown).issuperset(HOSTILE.values())
     assert set(shown).issuperset(UNSEEN_SHOWN.values())
-    expect(page.locator("#heading-cluster")).to_have_text(HOSTILE_NAME)
+    expect(full_page.locator("#heading-cluster")).to_have_text(HOSTILE_NAME)
     for view in VIEWS:
-        show(page, view)
-    assert page.locator("img").count() == 0
+        show(full_page, view)
+    assert full_page.locator("img").count() == 0
 
 
 def test_direction_of_a_text_stays_its_own(page: Page) -> None:
@@ -463,23 +477,23 @@ def test_direction_of_a_text_stays_its_own(page: Page) -> None:
     assert page.locator("#view-cluster bdi:not([dir=auto])").count() == 0
 
 
-def test_markup_in_names_is_literal_in_charts(page: Page) -> None:
-    show(page, "times")
-    expect(page.locator("[data-chart=times] .legendtext").filter(has_text="<img src=x")).to_have_count(1)
-    show(page, "overview")
-    assert page.locator(".map .annotation-text b, .map a").count() == 0
+def test_markup_in_names_is_literal_in_charts(full_page: Page) -> None:
+    show(full_page, "times")
+    expect(full_page.locator("[data-chart=times] .legendtext").filter(has_text="<img src=x")).to_have_count(1)
+    show(full_page, "overview")
+    assert full_page.locator(".map .annotation-text b, .map a").count() == 0
 
 
 # Looks
 
 
-def test_page_never_scrolls_sideways(page: Page) -> None:
+def test_page_never_scrolls_sideways(full_page: Page) -> None:
     for view in VIEWS:
-        page.set_viewport_size(WIDE)
-        show(page, view)
+        full_page.set_viewport_size(WIDE)
+        show(full_page, view)
         for size in (WIDE, NARROW, {"width": 320, "height": 640}):
-            page.set_viewport_size(size)
-            expect(page.locator("html")).to_have_js_property("scrollWidth", size["width"])
+            full_page.set_viewport_size(size)
+            expect(full_page.locator("html")).to_have_js_property("scrollWidth", size["width"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -20,7 +20,7 @@ from textmix.results.typical import Example
 from textmix.results.words import top_words
 
 MAX_CLUSTERS = 1000  # that are described; those of a single text are not
-MAX_MAPPED = 500  # that are on the map, and have nearest ones
+MAX_MAPPED = 300  # that are on the map, and have nearest ones
 MAX_NODES = 1000  # of the hierarchy
 MAX_LABELS = 60  # columns of the table of labels
 MAX_COMPARED = 200  # rows of it

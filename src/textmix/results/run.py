@@ -63,13 +63,17 @@ class Run:
 
     def manifest(self) -> dict[str, Any]:
         """What run.json says about the clustering itself."""
-        documents = {
-            "n_documents": self.corpus.n_documents,
-            "n_without_words": int(np.count_nonzero(self.corpus.empty_documents)),
-            "n_words": self.corpus.n_words,
-            "n_tokens": self.corpus.n_tokens,
-        }
-        return describe_run(self.mixture, self.corpus.tokenizer, documents, self.outliers)
+        return describe_run(self.mixture, self.corpus.tokenizer, count_documents(self.corpus), self.outliers)
+
+
+def count_documents(corpus: Corpus) -> dict[str, Any]:
+    """What run.json says about the documents."""
+    return {
+        "n_documents": corpus.n_documents,
+        "n_without_words": int(np.count_nonzero(corpus.empty_documents)),
+        "n_words": corpus.n_words,
+        "n_tokens": corpus.n_tokens,
+    }
 
 
 def describe_run(

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from textmix.corpus.readers.report import InputError
 from textmix.corpus.readers.source import unreadable
@@ -46,15 +46,16 @@ class Spool:
         self._n_files = 0
         self._remove: weakref.finalize[[str, bool], Spool] | None = None
 
-    def keep(self, stream: BinaryIO) -> Path:
-        """Copy a stream into a file."""
+    def keep(self, stream: Any) -> Path:
+        """Copy a stream of bytes into a file."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="textmix-"))
             self._remove = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
         self._n_files += 1
         path = self._folder / f"input-{self._n_files}"
         with path.open("wb") as file:
-            shutil.copyfileobj(stream, file, 1 << 20)
+            while chunk := stream.read1(1 << 20):  # one read at a time, so that Ctrl-C is heard between them
+                file.write(chunk)
         return path
 
     def close(self) -> None:
