@@ -9,6 +9,7 @@ from typing import Any
 _LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
 _NAME = re.compile(r"([^\W_])_(?!\w)")  # labels_, which would be a link
 _MARKUP = re.compile(r"([*|])")
+_HYPHENS = re.compile(r"(\*\*|\*\)) -- ")
 _UNDERLINE = re.compile(r"-{3,}")
 
 
@@ -32,6 +33,11 @@ def escape_lines(app: Any, what: str, name: str, obj: Any, options: Any, lines: 
         lines[:0] = ["..", ""]  # napoleon would take what stands before the first colon for a type
 
 
+def put_dashes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """A dash between a parameter and what is said of it, where napoleon has two hyphens."""
+    lines[:] = [_HYPHENS.sub("\\1 – ", line) for line in lines]
+
+
 def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out members that come from scikit-learn or the language."""
     if isinstance(obj, property):
@@ -47,5 +53,6 @@ def setup(app: Any) -> dict[str, Any]:
     """Listen to autodoc, before napoleon does."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", escape_lines, priority=400)
+    app.connect("autodoc-process-docstring", put_dashes, priority=600)
     app.connect("autodoc-skip-member", skip_member)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -89,7 +89,7 @@ function styled(layout, name) {
     copy[key] = { automargin: true, ...layout[key], ...axis };
     if (name === "map") Object.assign(copy[key], { visible: false });
   }
-  if (name !== "map") copy.legend = { orientation: "h", y: -0.15, yanchor: "top", x: 0, ...layout.legend, bgcolor: "rgba(0,0,0,0)" };
+  if (name !== "map") copy.legend = { ...layout.legend, orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" };
   return copy;
 }
 

@@ -110,6 +110,6 @@ function dot(cluster) {
 /** A link to a cluster by its index; only its name if it has no page of its own. */
 function clusterLink(index, name) {
   const cluster = clusterByIndex.get(index);
-  if (!cluster) return foreign(name === undefined ? `cluster ${index}` : name);
+  if (!cluster) return element("span", {}, element("span", { class: "dot none", "aria-hidden": "true" }), foreign(name === undefined ? `cluster ${index}` : name));
   return element("a", { href: `#cluster-${index}`, class: "name" }, dot(cluster), foreign(name === undefined ? cluster.name : name));
 }

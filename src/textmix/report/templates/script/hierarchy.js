@@ -8,7 +8,8 @@ if (report.hierarchy && report.hierarchy.names.length) {
 
   slider.min = String(n - pairs.length);
   slider.max = String(n);
-  slider.value = String(Math.max(n - pairs.length, Math.ceil(n / 2)));
+  const nSeveral = sizes.filter((size) => size > 1).length;
+  slider.value = String(Math.max(n - pairs.length, Math.ceil(nSeveral / 2)));
 
   /** Members of each group after the first merges, and what the last of them joined. */
   function groupsAfter(merges) {
