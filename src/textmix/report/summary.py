@@ -151,7 +151,7 @@ def _describe_clusters(
     )
     coherences = np.full(len(described), np.nan)
     if source.texts is not None:
-        lists = [[column_of[word] for word, _ in telling[cluster][:N_COHERENT]] for cluster in described]
+        lists = [[column_of[word] for word, _ in probable[cluster][:N_COHERENT]] for cluster in described]
         coherences = npmi_coherence(source.corpus.counts, lists)
     typical, unusual = most_typical(source, N_TYPICAL), least_typical(source, N_UNUSUAL)
     n_outliers = np.bincount(source.labels[source.outliers & (source.labels >= 0)], minlength=len(source.clusters))
