@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test browser lint bench faults lock clean
+.PHONY: demo test browser lint docs docs-screenshots bench faults lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
@@ -25,6 +25,14 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, in build/docs; a warning is an error.
+docs: $(VENV)/installed-docs
+	$(BIN)/sphinx-build -W --keep-going -n -q -d build/doctrees docs build/docs
+	@echo "open build/docs/index.html"
+
+docs-screenshots: $(VENV)/installed-docs browser
+	$(BIN)/python docs/screenshots.py
+
 # All planted faults; `make test` tries two of them.
 faults: $(VENV)/installed-dev
 	$(BIN)/python tests/kernels/faults.py
@@ -36,7 +44,7 @@ bench: $(VENV)/installed-bench
 lock:
 	rm -rf .lock && $(PYTHON) -m venv .lock
 	.lock/bin/python -m pip install --quiet --upgrade pip
-	.lock/bin/python -m pip install --quiet '.[dev,bench]'
+	.lock/bin/python -m pip install --quiet '.[dev,docs,bench]'
 	.lock/bin/python -m pip freeze --exclude textmix > constraints.txt
 	rm -rf .lock
 
@@ -50,6 +58,10 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev

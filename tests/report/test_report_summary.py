@@ -89,6 +89,15 @@ def test_outliers_at_each_threshold_are_counted(clustering, summary):
         assert sum(text["alone"] or text["score"] > step for text in listed) == count
 
 
+@pytest.mark.parametrize(("most", "n_alone"), [(2, 1), (4, 2), (38, 2)])
+def test_of_many_outliers_both_kinds_are_listed(clustering, monkeypatch, most, n_alone):
+    monkeypatch.setattr("textmix.report.summary.N_OUTLIERS", most)
+    summary = summarise_report(clustering._report_source(None))
+    listed = [summary["texts"][place] for place in summary["outliers"]["texts"]]
+    assert len(listed) <= most
+    assert sum(text["alone"] for text in listed) == n_alone
+
+
 def test_the_hierarchy_can_be_cut_anywhere(clustering, summary):
     hierarchy = summary["hierarchy"]
     n_nodes = len(hierarchy["names"])

@@ -48,7 +48,7 @@ class _WordSelector(SelectorMixin, BaseEstimator):
 class FrequencySelector(_WordSelector):
     """Keep the words that occur in more than `min_share` and less than `max_share` of all documents.
 
-    Zhong and Ghosh 4.5, after Dhillon (2001). It is an error if no word is left.
+    Zhong and Ghosh 4.5, after Dhillon (2001). If no word is left, it warns.
 
     Parameters
     ----------

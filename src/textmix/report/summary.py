@@ -202,7 +202,9 @@ def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:
     least = source.outliers_at(steps[0])
     order = np.flatnonzero(least)[np.argsort(-scores[least], kind="stable")]
     always = source.outliers_at(np.inf)
-    chosen = np.concatenate((order[~always[order]], order[always[order]]))[:N_OUTLIERS]
+    scored, alone = order[~always[order]], order[always[order]]
+    alone = alone[: max(N_OUTLIERS // 2, N_OUTLIERS - scored.size)]  # both kinds have their places
+    chosen = np.concatenate((scored[: N_OUTLIERS - alone.size], alone))
     places = texts.add(Example(int(document), source.texts[document]) for document in chosen)
     for place, document in zip(places, chosen.tolist(), strict=True):
         texts.entries[place]["alone"] = bool(always[document])
