@@ -117,7 +117,7 @@ def test_counts_on_disk_give_the_clusters_that_counts_in_memory_give(large_run_o
 
     def said(output: str) -> list[str]:
         lines = (line.split("word")[0] for line in output.splitlines())
-        return [line for line in lines if not line.startswith(("Written", "Took"))]
+        return [line for line in lines if not line.startswith(("To look at", "Written", "Took"))]
 
     assert said(shown_large) == said(shown)
 
@@ -139,6 +139,15 @@ def test_the_folder_says_what_was_read_and_what_is_left_out(saved):
 def test_hostile_texts_come_through(saved):
     found = [row["text"] for row in read_rows(saved)]
     assert found == [text.replace("\0", "\ufffd") for text in make_texts(N_TEXTS)]
+
+
+def test_the_report_shows_what_is_kept_of_the_texts(saved, program):
+    page = (saved / "report.html").read_text(encoding="utf-8")
+    for cluster in textmix.load(saved).clusters[:3]:
+        assert all(json.dumps(text, ensure_ascii=False)[1:-1] in page for text in cluster.examples)
+    (saved / "report.html").unlink()
+    assert program("report", saved)[0] == 0
+    assert (saved / "report.html").read_text(encoding="utf-8") == page
 
 
 def test_a_loaded_run_has_labels_and_clusters_and_takes_new_texts(saved):
@@ -177,7 +186,7 @@ def test_assign_and_evaluate_work_on_such_a_run(program, saved, texts):
     code, table, error = program("assign", saved, texts, "--text", "text")
     assert (code, error) == (0, "")
     lines = table.splitlines()
-    assert lines[0] == "row,cluster,words,probability,new,text"
+    assert lines[0] == "row,cluster,name,probability,outlier,outlier_score,text"
     code, shown, error = program("evaluate", saved, texts, "--label", "topic")
     assert (code, error) == (0, "")
     kept = json.loads((saved / "run.json").read_text())["scores"]

@@ -1,4 +1,4 @@
-// Clusters against labels: a table whose cells are the darker, the larger their part of the cluster.
+// Clusters against labels: a table whose cells are the stronger in colour, the larger their part of the cluster.
 
 if (report.labels && (report.labels.rows || []).length) {
   const labels = report.labels;
