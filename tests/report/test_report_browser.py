@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from report_data import HOSTILE, HOSTILE_NAME, UNSEEN_SHOWN, large_report_data, report_data
 
+import textmix
 from textmix.report.page import render_page
 
 pytest.importorskip("playwright", reason="the browser tests need playwright: pip install playwright")
@@ -583,3 +584,40 @@ def test_table_without_javascript(open_page: Callable[..., Page], address: str, 
     page = open_page(address, java_script_enabled=False)
     expect(page.locator("noscript table tbody tr")).to_have_count(len(data["clusters"]))
     expect(page.locator("noscript table")).to_contain_text(HOSTILE_NAME)
+
+
+def test_a_clustering_of_hostile_texts_is_harmless(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    words = [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(2)>",
+        "{{7*7}}",
+        "\u202egnorts\u202c",
+        "شكرا",
+        "👩‍👩‍👧",
+        "\ud800",
+    ]
+    texts = [f"{word} parcel courier late {i}" for i, word in enumerate(words * 4)] + ["refund money bank"] * 9
+    texts += ["parcel " * 150_000, "</script><script>alert(3)</script>"]
+    times = ["2024-03-04"] * len(texts)
+    clustering = textmix.cluster(texts, language=None, labels=texts, ids=texts, times=times)
+    name = "</script><script>alert(4)</script> <b>bold</b>"
+    path = tmp_path / "report.html"
+    clustering.rename(0, name).report(path, title=name)
+    assert path.stat().st_size < 6_000_000
+    page = open_page(path.as_uri())
+    for view in ("overview", "clusters", "cluster-0", "outliers", "hierarchy", "course", "labels", "times"):
+        show(page, view)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+    show(page, "cluster-0")
+    expect(page.locator("#heading-cluster")).to_have_text(name)
+    assert page.locator("script").count() == clean_page(open_page, tmp_path).locator("script").count()
+
+
+def clean_page(open_page: Callable[..., Page], folder: Path) -> Page:
+    """The page of texts that mean no harm, with the same parts."""
+    texts = ["parcel courier late"] * 9 + ["refund money bank"] * 9
+    path = folder / "clean.html"
+    textmix.cluster(texts, labels=texts, times=["2024-03-04"] * 18).report(path)
+    page = open_page(path.as_uri())
+    show(page, "times")
+    return page

@@ -60,7 +60,10 @@ def trace_chart(trace: Mapping[str, NDArray[Any]]) -> Figure | None:
     shown = [(name, title) for name, title in _TRACED if len(trace.get(name, ())) > 0]
     if not shown:
         return None
-    data, layout = [], {"showlegend": False, "grid": {"rows": len(shown), "columns": 1}, "hovermode": "x"}
+    data, layout = (
+        [],
+        {"showlegend": False, "grid": {"rows": len(shown), "columns": 1, "pattern": "independent"}, "hovermode": "x"},
+    )
     for place, (name, title) in enumerate(shown, start=1):
         values = np.asarray(trace[name], dtype=float)
         number = "" if place == 1 else str(place)

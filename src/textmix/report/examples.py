@@ -15,6 +15,7 @@ from textmix.report.source import Source
 from textmix.results.typical import Example, Examples, Typicality
 
 MAX_CHARACTERS = 500  # of a text that is shown
+MAX_NAME = 100  # of an id or a label
 
 _WORD = re.compile(r"\w+")
 
@@ -45,7 +46,7 @@ class TextList:
         }
         for name, values in (("id", corpus.ids), ("label", corpus.labels)):
             if values is not None:
-                entry[name] = values[example.document]
+                entry[name] = values[example.document][:MAX_NAME]
         if corpus.times is not None and not np.isnat(corpus.times[example.document]):
             entry["time"] = str(corpus.times[example.document])
         self.entries.append(entry)

@@ -13,7 +13,7 @@ from textmix.inference.merging import Merges
 from textmix.metrics import agreement, confusion_table, npmi_coherence
 from textmix.metrics.comparison import SCORE_NAMES
 from textmix.report.charts import PALETTE, confusion_chart, map_chart, time_chart, trace_chart
-from textmix.report.examples import MAX_CHARACTERS, TextList, least_typical, most_typical, word_forms
+from textmix.report.examples import MAX_CHARACTERS, MAX_NAME, TextList, least_typical, most_typical, word_forms
 from textmix.report.source import Source
 from textmix.results.nearness import cluster_distances, place_clusters
 from textmix.results.typical import Example
@@ -173,7 +173,6 @@ def _describe_clusters(
                 "coherence": float(coherences[place]),
                 "n_outliers": int(n_outliers[index]),
                 "group": near.group_of(index),
-                "example": next((text[:MAX_CHARACTERS] for _, text in typical[index]), ""),
                 "probable": [[word, score] for word, score in probable[index]],
                 "telling": [[word, score] for word, score in telling[index] if score > 0],
                 "highlight": [form for column in columns for form in forms.get(column, ())],
@@ -257,7 +256,7 @@ def _compare_labels(source: Source) -> dict[str, Any] | None:
     table = confusion_table(np.asarray(known, dtype=object)[has_label], source.labels[has_label])
     frequent = np.argsort(-table.counts.sum(axis=1), kind="stable")
     shown, rest = frequent[:MAX_LABELS], frequent[MAX_LABELS:]
-    names = [str(table.labels[label]) for label in shown]
+    names = [str(table.labels[label])[:MAX_NAME] for label in shown]
     counts = table.counts[shown].T
     if rest.size:
         names.append(f"{rest.size:,} others")
