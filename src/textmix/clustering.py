@@ -155,6 +155,11 @@ class Clustering:
             word_counts = canonical(word_counts.multiply(self.estimator.discriminative_words_).tocsr())
         return word_counts
 
+    @cached_property
+    def _typicality(self) -> NDArray[np.float32]:
+        """How typical each text is of its cluster."""
+        return Typicality(self._word_counts, self._beta).score(self.corpus.counts, self.labels)
+
     @property
     def _beta(self) -> float | NDArray[np.float64]:
         return self.estimator.beta_ if isinstance(self.estimator, PartitionMixture) else SMOOTHING
@@ -168,8 +173,8 @@ class Clustering:
         for name, label in self.known_clusters.items():
             names[label] = f"{names[label]} / {name}" if label in names else name
         described = describe_clusters(
-            corpus.counts,
             self.labels,
+            self._typicality,
             self._word_counts,
             self._beta,
             corpus.vocabulary,
@@ -187,9 +192,7 @@ class Clustering:
     def documents_of(self, cluster: int | str | Cluster) -> Frame:
         """The same of the texts of one cluster, by label or name, the most typical first."""
         members = np.flatnonzero(self.labels == self._find(cluster))
-        typicality = Typicality(self._word_counts, self._beta)
-        scores = typicality.score(self.corpus.counts[members], self.labels[members])
-        return self._table(members[np.argsort(-scores, kind="stable")])
+        return self._table(members[np.argsort(-self._typicality[members], kind="stable")])
 
     def _table(self, documents: NDArray[Any]) -> Frame:
         corpus, names = self.corpus, [cluster.name for cluster in self.clusters]
@@ -364,6 +367,7 @@ class Clustering:
             word_counts=self._word_counts,
             beta=self._beta,
             texts=self.texts if self._has_texts else None,
+            typicality=self._typicality if self._has_texts else None,
             outliers=self.outliers,
             outlier_scores=self.outlier_scores if self._has_texts else None,
             outlier_threshold=estimator.outlier_threshold if consensus else 0.0,

@@ -695,8 +695,15 @@ FAULTS = [
     Fault(
         "of two clusters that are merged one has no entropy of its own",
         "kernels/merging.py",
-        " - x_log_x(value) - x_log_x(values[entry])",
-        " - x_log_x(value)",
+        " - own_terms[rows.words[entry]] - rows.terms[entry]",
+        " - own_terms[rows.words[entry]]",
+        MERGING_TESTS,
+    ),
+    Fault(
+        "the entropy of words that both clusters have is that of one",
+        "kernels/merging.py",
+        "terms[free] = x_log_x(values[free])",
+        "terms[free] = terms[i]",
         MERGING_TESTS,
     ),
     Fault(

@@ -88,6 +88,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "counts.draw_words": ("twins", "reference", "faults"),
     "merging.costs_of_merging": ("twins", "reference", "faults"),
     "merging.add_rows": ("twins", "reference", "faults"),
+    "merging.fill_terms": ("twins", "reference", "faults"),
 }
 
 PRIORS = {

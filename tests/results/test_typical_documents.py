@@ -22,6 +22,7 @@ COUNTS = scipy.sparse.csr_array(
 )
 LABELS = np.array([0, 0, 0, 1, 1, -1])
 WORD_COUNTS = scipy.sparse.csr_array(np.array([[4, 1, 0, 0, 2], [0, 0, 3, 1, 2]]))
+TYPICALITY = Typicality(WORD_COUNTS, 0.1).score(COUNTS, LABELS)
 
 
 def slow_cosine(document: int, beta: float) -> float:
@@ -95,14 +96,14 @@ def test_examples_are_the_best_of_each_group_however_they_pass_by():
 
 def test_examples_are_distinct_texts():
     texts = ["common", "same", "same", "three", "four", ""]
-    clusters = describe_clusters(COUNTS, LABELS, WORD_COUNTS, 0.1, list("abcde"), texts)
+    clusters = describe_clusters(LABELS, TYPICALITY, WORD_COUNTS, 0.1, list("abcde"), texts)
     assert sorted(clusters[0].examples) == ["common", "same"]
     assert [cluster.size for cluster in clusters] == [3, 2]
     assert clusters[0].share == 0.6
 
 
 def test_the_summary_names_numbers_and_the_first_clusters():
-    clusters = describe_clusters(COUNTS, LABELS, WORD_COUNTS, 0.1, list("abcde"), ["x"] * 6)
+    clusters = describe_clusters(LABELS, TYPICALITY, WORD_COUNTS, 0.1, list("abcde"), ["x"] * 6)
     lines = summarise(clusters, 6, 0, 1).splitlines()
     assert lines[0] == "Clustering of 6 texts, 1 without words: 2 clusters, 0 outliers"
     assert lines[1].split()[:3] == ["0", "3", "a,"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.ordering import order_by_size
-from textmix.kernels.merging import add_rows, costs_of_merging
+from textmix.kernels.merging import Rows, add_rows, costs_of_merging, fill_terms
 
 MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
 KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
@@ -69,16 +69,14 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
     apart = apart.copy()  # also true of what is merged from such
     n_entries = word_weights.nnz
     room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words
-    words, values = np.empty(room, np.int32), np.empty(room)
-    words[:n_entries], values[:n_entries] = word_weights.indices, word_weights.data
-    starts, ends = word_weights.indptr[:-1].astype(np.int64), word_weights.indptr[1:].astype(np.int64)
+    rows = lay_out(word_weights, word_weights.data, room)
     totals = np.asarray(word_weights.sum(axis=1), dtype=np.float64)
-    row = np.zeros(n_words)
+    own, own_terms = np.zeros(n_words), np.empty(n_words)
     costs = np.full((n_clusters, n_clusters), np.inf)
 
     def cost_with(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         found = np.empty(others.size)
-        costs_of_merging(cluster, others, row, totals, starts, ends, words, values, found)
+        costs_of_merging(rows, totals, cluster, others, own, own_terms, found)
         found[apart[cluster] & apart[others]] += KEPT_APART
         return found
 
@@ -95,10 +93,11 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
         one, other = min(one, other), max(one, other)
         pairs[merge], lost[merge] = (one, other), costs[one, other] - KEPT_APART * (apart[one] & apart[other])
         apart[one] |= apart[other]
-        if free + (ends[one] - starts[one]) + (ends[other] - starts[other]) > room:
-            free = _close_gaps(clusters, starts, ends, words, values)
-        end = add_rows(one, other, starts, ends, words, values, free)
-        starts[one], ends[one], free = free, end, end
+        sizes = rows.ends - rows.starts
+        if free + sizes[one] + sizes[other] > room:
+            free = _close_gaps(clusters, rows)
+        end = add_rows(rows, one, other, free)
+        rows.starts[one], rows.ends[one], free = free, end, end
         totals[one] += totals[other]
         alive[other] = False
         costs[other, :] = costs[:, other] = np.inf
@@ -111,6 +110,21 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
         nearer = others[costs[others, one] < costs[others, nearest[others]]]
         nearest[nearer] = one
     return Merges(n_clusters, pairs, lost)
+
+
+def lay_out(matrix: scipy.sparse.csr_array, values: NDArray[Any], room: int) -> Rows:
+    """The rows of a clusters × words matrix, with other values for its entries, and room for so many in all."""
+    n_entries = matrix.nnz
+    rows = Rows(
+        matrix.indptr[:-1].astype(np.int64),
+        matrix.indptr[1:].astype(np.int64),
+        np.empty(room, np.int32),
+        np.empty(room),
+        np.empty(room),
+    )
+    rows.words[:n_entries], rows.values[:n_entries] = matrix.indices, values
+    fill_terms(rows.values[:n_entries], rows.terms[:n_entries])
+    return rows
 
 
 def _merge_after_lumping(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_]) -> Merges:
@@ -130,19 +144,14 @@ def _merge_after_lumping(word_weights: scipy.sparse.csr_array, apart: NDArray[np
     return Merges(n_given, np.vstack((first, numbers[merges.pairs])), costs)
 
 
-def _close_gaps(
-    clusters: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    words: NDArray[np.int32],
-    values: NDArray[np.float64],
-) -> int:
+def _close_gaps(clusters: NDArray[np.int64], rows: Rows) -> int:
     """Move the rows of clusters that are left to the front; return the place after them."""
     free = 0
-    for cluster in clusters[np.argsort(starts[clusters], kind="stable")]:
-        size = int(ends[cluster] - starts[cluster])
-        old = slice(int(starts[cluster]), int(ends[cluster]))
-        words[free : free + size], values[free : free + size] = words[old], values[old]
-        starts[cluster], ends[cluster] = free, free + size
+    for cluster in clusters[np.argsort(rows.starts[clusters], kind="stable")]:
+        size = int(rows.ends[cluster] - rows.starts[cluster])
+        old = slice(int(rows.starts[cluster]), int(rows.ends[cluster]))
+        for entries in (rows.words, rows.values, rows.terms):
+            entries[free : free + size] = entries[old]
+        rows.starts[cluster], rows.ends[cluster] = free, free + size
         free += size
     return free

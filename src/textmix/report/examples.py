@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from textmix.corpus import Corpus
 from textmix.corpus.vocabulary import known_columns
 from textmix.report.source import Source
-from textmix.results.typical import Example, Examples, Typicality
+from textmix.results.typical import Example, Examples
 
 MAX_CHARACTERS = 500  # of a text that is shown
 MAX_NAME = 100  # of an id or a label
@@ -55,12 +55,12 @@ class TextList:
 
 def most_typical(source: Source, n: int) -> list[list[Example]]:
     """The most typical texts of each cluster; those that were kept, if the texts are on disk."""
-    if source.texts is None:
+    if source.typicality is None:
         return [
             [Example(*pair) for pair in zip(cluster.documents, cluster.examples, strict=True)]
             for cluster in source.clusters
         ]
-    return _leading(source, n, Typicality(source.word_counts, source.beta).score(source.corpus.counts, source.labels))
+    return _leading(source, n, source.typicality)
 
 
 def least_typical(source: Source, n: int) -> list[list[Example]]:

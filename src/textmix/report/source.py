@@ -26,6 +26,7 @@ class Source:
     word_counts: scipy.sparse.csr_array  # of the clusters
     beta: float | NDArray[np.float64]
     texts: Sequence[str] | None
+    typicality: NDArray[np.float32] | None
     outliers: NDArray[np.bool_]
     outlier_scores: NDArray[np.float64] | None
     outlier_threshold: float

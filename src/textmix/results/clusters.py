@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from textmix.results.frames import Frame
 from textmix.results.names import find_terms, make_names
 from textmix.results.tables import Column
-from textmix.results.typical import Example, Examples, Typicality
+from textmix.results.typical import Example, Examples
 from textmix.results.words import ScoredWord, top_words
 
 N_WORDS = 10
@@ -91,8 +91,8 @@ class Clusters(Frame, Sequence[Cluster]):
 
 
 def describe_clusters(
-    counts: scipy.sparse.csr_array,
     labels: NDArray[Any],
+    typicality: NDArray[Any],
     cluster_word_counts: scipy.sparse.csr_array,
     beta: float | NDArray[np.float64],
     vocabulary: Sequence[str],
@@ -100,10 +100,10 @@ def describe_clusters(
     stabilities: NDArray[np.float64] | None = None,
     known_names: Mapping[int, str] | None = None,
 ) -> list[Cluster]:
-    """All clusters, by label; known_names are names that some of them have already."""
+    """All clusters, by label; `typicality` of each document, known_names are names that some clusters have already."""
     n_clusters = cluster_word_counts.shape[0]
     examples = Examples(n_clusters, N_EXAMPLES)
-    examples.add(0, texts, labels, Typicality(cluster_word_counts, beta).score(counts, labels))
+    examples.add(0, texts, labels, typicality)
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     members = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     firsts = np.cumsum(sizes) - sizes

@@ -9,6 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from textmix.inference.merging import lay_out
 from textmix.kernels.merging import costs_of_merging
 
 PERPLEXITY = 12  # clusters that count as neighbours on the map
@@ -21,16 +22,16 @@ def cluster_distances(cluster_word_counts: scipy.sparse.csr_array) -> NDArray[np
     It is the measure by which clusters are merged, each cluster counting alike: 0 for the same words as often, 1 for no
     word in common.
     """
+    n_clusters, n_words = cluster_word_counts.shape
     totals = np.asarray(cluster_word_counts.sum(axis=1), dtype=np.float64)
-    starts, ends = cluster_word_counts.indptr[:-1].astype(np.int64), cluster_word_counts.indptr[1:].astype(np.int64)
-    words = cluster_word_counts.indices.astype(np.int32)
-    shares = cluster_word_counts.data / np.repeat(np.maximum(totals, 1e-300), ends - starts)
-    n_clusters, row, ones = totals.size, np.zeros(cluster_word_counts.shape[1]), np.ones(totals.size)
+    of_entries = np.repeat(np.maximum(totals, 1e-300), np.diff(cluster_word_counts.indptr))
+    rows = lay_out(cluster_word_counts, cluster_word_counts.data / of_entries, cluster_word_counts.nnz)
+    ones, own, own_terms = np.ones(n_clusters), np.zeros(n_words), np.empty(n_words)
     divergences = np.zeros((n_clusters, n_clusters))
     for cluster in range(n_clusters - 1):
         others = np.arange(cluster + 1, n_clusters)
         costs = np.empty(others.size)
-        costs_of_merging(cluster, others, row, ones, starts, ends, words, shares, costs)
+        costs_of_merging(rows, ones, cluster, others, own, own_terms, costs)
         divergences[cluster, others] = divergences[others, cluster] = costs / (2.0 * np.log(2.0))
     return np.sqrt(np.clip(divergences, 0.0, 1.0))
 
