@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from difflib import get_close_matches
 from functools import cached_property
@@ -360,25 +361,27 @@ class Clustering:
     def _report_source(self, title: str | None) -> Source:
         estimator, consensus = self.estimator, isinstance(self.estimator, ConsensusMixture)
         files = self.info.get("input", {}).get("files", [])
-        return Source(
-            clusters=self.clusters,
-            labels=self.labels,
-            corpus=self.corpus,
-            word_counts=self._word_counts,
-            beta=self._beta,
-            texts=self.texts if self._has_texts else None,
-            typicality=self._typicality if self._has_texts else None,
-            outliers=self.outliers,
-            outlier_scores=self.outlier_scores if self._has_texts else None,
-            outlier_threshold=estimator.outlier_threshold if consensus else 0.0,
-            outliers_at=estimator.outliers_at if consensus else None,
-            strangest=self.strangest,
-            merges=estimator.merges_ if consensus else None,
-            trace=self.trace,
-            stability=self.stability,
-            run={**self.info, **self._manifest(), "seconds": self.seconds},
-            title=title or ", ".join(Path(file).name for file in files[:3]) or None,
-        )
+        with ThreadPoolExecutor(1) as pool:  # merging takes as long as all the rest, and another core
+            merges = pool.submit(lambda: estimator.merges_ if consensus else None)
+            return Source(
+                clusters=self.clusters,
+                labels=self.labels,
+                corpus=self.corpus,
+                word_counts=self._word_counts,
+                beta=self._beta,
+                texts=self.texts if self._has_texts else None,
+                typicality=self._typicality if self._has_texts else None,
+                outliers=self.outliers,
+                outlier_scores=self.outlier_scores if self._has_texts else None,
+                outlier_threshold=estimator.outlier_threshold if consensus else 0.0,
+                outliers_at=estimator.outliers_at if consensus else None,
+                strangest=self.strangest,
+                trace=self.trace,
+                stability=self.stability,
+                run={**self.info, **self._manifest(), "seconds": self.seconds},
+                title=title or ", ".join(Path(file).name for file in files[:3]) or None,
+                merges=merges.result(),
+            )
 
     def _manifest(self) -> dict[str, Any]:
         """What there is to say about the clustering itself."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 from textmix.results.clusters import describe_clusters, summarise
+from textmix.results.lookup import PairTable
 from textmix.results.typical import Examples, Typicality
 
 COUNTS = scipy.sparse.csr_array(
@@ -108,3 +110,14 @@ def test_the_summary_names_numbers_and_the_first_clusters():
     assert lines[0] == "Clustering of 6 texts, 1 without words: 2 clusters, 0 outliers"
     assert lines[1].split()[:3] == ["0", "3", "a,"]
     assert summarise(clusters * 6, 6, 0, 0).endswith("… and 2 more")
+
+
+@pytest.mark.parametrize("most", [0, 1 << 24], ids=["searched for", "in a table"])
+def test_entries_of_pairs_are_found(monkeypatch, most):
+    monkeypatch.setattr("textmix.results.lookup.MAX_CELLS", most)
+    rng = np.random.default_rng(0)
+    dense = rng.integers(4, size=(6, 9)) * (rng.random((6, 9)) < 0.5)
+    matrix = scipy.sparse.csr_array(dense)
+    clusters, words = rng.integers(6, size=200), rng.integers(9, size=200)
+    found = PairTable(matrix).values(clusters, words, np.append(matrix.data.astype(float), 77.0))
+    np.testing.assert_array_equal(found, dense[clusters, words])

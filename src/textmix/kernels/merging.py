@@ -27,14 +27,14 @@ def x_log_x(x):
     return x * math.log(x) if x > 0.0 else 0.0
 
 
-@kernel
+@kernel(allocates=False)
 def fill_terms(values, terms):
     """x log x of each value."""
     for entry in range(values.size):
         terms[entry] = x_log_x(values[entry])
 
 
-@kernel
+@kernel(allocates=False)
 def costs_of_merging(rows, totals, cluster, clusters, own, own_terms, costs):
     """What merging a cluster with each of others costs: (n_a + n_b) H(a ∪ b) − n_a H(a) − n_b H(b), in nats.
 
@@ -56,7 +56,7 @@ def costs_of_merging(rows, totals, cluster, clusters, own, own_terms, costs):
         own[rows.words[entry]] = 0.0
 
 
-@kernel
+@kernel(allocates=False)
 def add_rows(rows, one, other, free):
     """Write the sum of two clusters' words from a free place on; return the place after it."""
     words, values, terms = rows.words, rows.values, rows.terms
