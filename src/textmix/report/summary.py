@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
-from textmix.inference.merging import Merges
+from textmix.inference.merging import Merges, merge_clusters
 from textmix.metrics import agreement, confusion_table, npmi_coherence
 from textmix.metrics.comparison import SCORE_NAMES
 from textmix.report.charts import PALETTE, confusion_chart, map_chart, time_chart, trace_chart
@@ -92,7 +91,7 @@ class _Neighbours:
         self._vocabulary = source.corpus.vocabulary
         self._distances = cluster_distances(self._counts)
         self.points = place_clusters(self._distances)
-        self.groups = _group(self._distances)
+        self.groups = _group(self._counts)
 
     def group_of(self, cluster: int) -> int:
         """The colour group of a cluster, −1 if it is not on the map."""
@@ -132,14 +131,10 @@ class _Neighbours:
         return self._counts.indices[entries], self._counts.data[entries]
 
 
-def _group(distances: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Up to ten groups of near clusters (average linkage), numbered in the order of their first cluster."""
-    if len(distances) < 3:
-        return np.arange(len(distances))
-    tree = linkage(squareform(distances, checks=False), "average")
-    found = fcluster(tree, len(PALETTE), "maxclust")
-    _, first, groups = np.unique(found, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[groups]
+def _group(word_counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
+    """Up to ten groups of clusters, those that merging them ends with, numbered in the order of their first cluster."""
+    n_clusters = word_counts.shape[0]
+    return merge_clusters(word_counts).cut(min(n_clusters, len(PALETTE)))
 
 
 def _describe_clusters(
