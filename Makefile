@@ -33,7 +33,7 @@ docs: $(VENV)/installed-docs
 docs-screenshots: $(VENV)/installed-docs browser
 	$(BIN)/python docs/screenshots.py
 
-# All planted faults; `make test` tries two of them.
+# All planted faults; `make test` tries four of them.
 faults: $(VENV)/installed-dev
 	$(BIN)/python tests/kernels/faults.py
 

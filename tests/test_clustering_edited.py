@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, KMeans
 
 import textmix
 from test_clustering import LABELS, TEXTS
+from textmix.report import summarise_report
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +110,66 @@ def test_names_follow_their_clusters_and_are_saved(clustering, tmp_path):
     assert loaded.rename("Post", "Mail").with_n_clusters(1).clusters[0].name == "Money back"
     with pytest.raises(ValueError, match="another cluster is called 'Post'"):
         renamed.rename(0, "Post")
-    with pytest.raises(ValueError, match="must not be empty"):
-        renamed.rename(0, " ")
+    for name in (" ", "x" * 201):
+        with pytest.raises(ValueError, match="must have 1 to 200 characters"):
+            renamed.rename(0, name)
+    with pytest.raises(ValueError, match="must be a text, not None"):
+        renamed.rename(0, None)
+
+
+def test_the_name_of_a_small_cluster_does_not_take_over_a_large_one(clustering):
+    parts = clustering.split(0, n_clusters=2)
+    sizes = [cluster.size for cluster in parts.clusters]
+    small = parts.rename(len(sizes) - 1, "Tiny")
+    assert sizes[-1] < sizes[0]
+    assert "Tiny" not in [cluster.name for cluster in small.merge(0, "Tiny").clusters]
+    assert "Tiny" not in [cluster.name for cluster in small.with_n_clusters(1).clusters]
+
+
+def test_names_are_given_not_known_and_no_two_are_the_same(clustering):
+    renamed = clustering.rename(0, "Money")
+    assert (renamed.clusters[0].named, renamed.clusters[0].known) == (True, False)
+    assert "Money: " in repr(renamed)
+    y = [label if i < 12 else None for i, label in enumerate(LABELS)]
+    known = textmix.cluster(TEXTS, language=None, y=y)
+    assert [cluster.known for cluster in known.clusters[:3]] == [True] * 3
+    twice = known.rename("parcel", "refund / login").merge("refund", "login")
+    names = [cluster.name for cluster in twice.clusters]
+    assert sorted(names[:2]) == ["refund / login", "refund / login (2)"]
+
+
+def test_tables_are_chosen_from_as_data_frames_are(clustering):
+    large = clustering.clusters[clustering.clusters["size"] >= 12]
+    assert len(large) == sum(cluster.size >= 12 for cluster in clustering.clusters)
+
+
+def test_splitting_keeps_to_the_settings_of_the_model():
+    texts = [*TEXTS, *["refund money bank"] * 60]
+    once = textmix.cluster(texts, language=None, duplicates="once")
+    split = once.split(once.clusters[once.labels[0]])
+    assert split.estimator.duplicates == "once"
+    own = textmix.ConsensusMixture(2, duplicates="once").fit(once.corpus.counts[once.labels == once.labels[0]])
+    assert len(set(zip(own.labels_.tolist(), split.labels[once.labels == once.labels[0]].tolist(), strict=True))) == 2
+
+
+@pytest.mark.parametrize("n_clusters", [1, 0, 2.5, None])
+def test_a_cluster_is_split_into_two_or_more(clustering, n_clusters):
+    with pytest.raises(ValueError, match="a cluster is split into two or more, not into"):
+        clustering.split(0, n_clusters=n_clusters)
+
+
+def test_clusters_with_an_alpha_of_their_own_stay_as_they_are():
+    model = textmix.DirichletMultinomialMixture(12, alpha=np.linspace(0.1, 3, 12), random_state=0)
+    clustering = textmix.cluster(TEXTS, language=None, model=model)
+    with pytest.raises(ValueError, match="an alpha of their own can be neither merged nor split"):
+        clustering.merge(0, 1)
+
+
+def test_noise_of_other_packages_fits_nowhere():
+    clustering = textmix.cluster([*TEXTS, "", "zebra lion"], language=None, model=DBSCAN(eps=0.5, min_samples=3))
+    assert clustering.labels[-1] == -1
+    assert np.flatnonzero(clustering.outliers).tolist() == [len(TEXTS) + 1]
+    assert clustering.n_without_words == 1
 
 
 @pytest.mark.parametrize("model", ["dirichlet-multinomial", "dirichlet-process"])
@@ -156,6 +217,8 @@ def test_a_report_is_one_file_and_a_folder_is_refused(clustering, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html"]
     with pytest.raises(ValueError, match="is a folder; name a file"):
         clustering.report(tmp_path)
+    with pytest.raises(ValueError, match=r"is no name for a page; let it end in \.html"):
+        clustering.report(tmp_path / "run.json")
     with pytest.raises(ValueError, match="there is no folder"):
         clustering.report(tmp_path / "no" / "page.html")
 
@@ -165,3 +228,28 @@ def test_a_run_is_saved_with_its_report_and_an_old_one_does_not_stay(clustering,
     assert (tmp_path / "run" / "report.html").stat().st_size > 1_000_000
     clustering.merge(0, 1).save(tmp_path / "run", force=True)
     assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_a_page_that_fails_costs_no_run(clustering, tmp_path, monkeypatch):
+    monkeypatch.setattr("textmix.report.write.render_page", lambda data: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        clustering.save(tmp_path / "run", report=True)
+    np.testing.assert_array_equal(textmix.load(tmp_path / "run").labels, clustering.labels)
+
+
+def test_what_was_installed_at_the_fit_is_kept(clustering, tmp_path):
+    clustering.save(tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    info = json.loads(path.read_text())
+    path.write_text(json.dumps({**info, "versions": {**info["versions"], "numpy": "1.0"}}))
+    loaded = textmix.load(tmp_path / "run")
+    summary = summarise_report(loaded._report_source(None))["course"]["summary"]
+    assert dict(summary)["version of numpy"] == "1.0"
+    loaded.rename(0, "First").save(tmp_path / "again")
+    assert json.loads((tmp_path / "again" / "run.json").read_text())["versions"]["numpy"] == "1.0"
+
+
+@pytest.mark.parametrize("threshold", [float("inf"), float("nan"), "high"])
+def test_a_threshold_is_a_finite_number(clustering, threshold):
+    with pytest.raises(ValueError, match="must be a finite number"):
+        clustering.with_outlier_threshold(threshold)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from textmix.corpus import Corpus
 from textmix.estimators import ConsensusMixture, DirichletMultinomialMixture, DirichletProcessMixture
@@ -42,6 +43,8 @@ MODELS: dict[str, type[PartitionMixture]] = {
     "dirichlet-multinomial": DirichletMultinomialMixture,
     "dirichlet-process": DirichletProcessMixture,
 }
+_OF_THE_FIT = ("input", "guidance", "versions")  # parts of run.json that stay when a clustering is saved again
+MAX_NAME = 200  # characters
 SMOOTHING = 0.1  # pseudo-count of a word, for the words of estimators that have no beta
 
 
@@ -84,7 +87,10 @@ class Clustering:
 
     @cached_property
     def labels(self) -> NDArray[np.int32]:
-        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words."""
+        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words.
+
+        Of other packages' estimators as these number them.
+        """
         return np.where(self.corpus.empty_documents, -1, self.estimator.labels_).astype(np.int32)
 
     @property
@@ -111,7 +117,8 @@ class Clustering:
         if isinstance(self.estimator, DocumentMixture):
             return self.estimator.outliers_
         sizes = np.append(np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters), 0)
-        return np.asarray((sizes == 1)[self.labels])
+        is_noise = (self.labels < 0) & ~self.corpus.empty_documents  # as DBSCAN has it
+        return np.asarray((sizes == 1)[self.labels] | is_noise)
 
     @property
     def outlier_scores(self) -> NDArray[np.float64]:
@@ -182,6 +189,7 @@ class Clustering:
             self.texts,
             stabilities,
             {**names, **self._names},
+            set(self.known_clusters.values()),
         )
         return Clusters(described, cluster_columns(described))
 
@@ -224,7 +232,7 @@ class Clustering:
                 hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
                 raise ValueError(f"there is no cluster called {cluster!r}{hint}")
             return named[0]
-        if not isinstance(cluster, Integral) or not 0 <= cluster < self.n_clusters:
+        if not isinstance(cluster, Integral) or isinstance(cluster, bool) or not 0 <= cluster < self.n_clusters:
             raise ValueError(f"there is no cluster {cluster!r}; labels go from 0 to {self.n_clusters - 1}")
         return int(cluster)
 
@@ -294,10 +302,16 @@ class Clustering:
         return self._with(self._partition_of("merged").relabelled(order_by_size(merged)))
 
     def split(self, cluster: int | str | Cluster, n_clusters: int = 2) -> Clustering:
-        """The same with one cluster, by label or name, in several: its texts alone are clustered anew."""
+        """The same with one cluster, by label or name, in several: its texts alone are clustered anew.
+
+        Texts whose cluster was given may part.
+        """
         estimator, own = self._partition_of("split"), self._find(cluster)
+        if not isinstance(n_clusters, Integral) or n_clusters < 2:
+            raise ValueError(f"a cluster is split into two or more, not into {n_clusters!r}")
         members = np.flatnonzero(self.labels == own)
-        consensus = ConsensusMixture(n_clusters, random_state=0, progress=False)
+        consensus = clone(estimator) if isinstance(estimator, ConsensusMixture) else ConsensusMixture()
+        consensus.set_params(n_clusters=int(n_clusters), progress=False)
         try:
             parts = consensus.fit(self.corpus.counts[members]).labels_
         except ValueError as error:
@@ -308,9 +322,11 @@ class Clustering:
 
     def rename(self, cluster: int | str | Cluster, name: str) -> Clustering:
         """The same with another name for a cluster; it stays with the cluster when others are merged or split."""
-        label, name = self._find(cluster), " ".join(str(name).split())
-        if not name:
-            raise ValueError("the name of a cluster must not be empty")
+        if not isinstance(name, str):
+            raise ValueError(f"the name of a cluster must be a text, not {name!r}")
+        label, name = self._find(cluster), " ".join(name.split())
+        if not 0 < len(name) <= MAX_NAME:
+            raise ValueError(f"the name of a cluster must have 1 to {MAX_NAME} characters, not {len(name):,}")
         if any(other.name == name and other.index != label for other in self.clusters):
             raise ValueError(f"another cluster is called {name!r} already")
         renamed = self._with(self.estimator)
@@ -329,18 +345,24 @@ class Clustering:
             raise ValueError(
                 f"{type(self.estimator).__name__} has no outlier_threshold; fit it with another outlier_size"
             )
-        if not isinstance(threshold, Real) or np.isnan(float(threshold)):
-            raise ValueError(f"the outlier threshold must be a number, not {threshold!r}")
+        if not isinstance(threshold, Real) or not np.isfinite(float(threshold)):
+            raise ValueError(f"the outlier threshold must be a finite number, not {threshold!r}")
         return self._with(copy(self.estimator).set_params(outlier_threshold=float(threshold)))
 
     def _with(self, estimator: Any) -> Clustering:
-        """The same texts in the clusters of another estimator, whose names follow most of their texts."""
+        """The same texts in the clusters of another estimator; names follow most of the texts of a cluster."""
         other = Clustering(
             estimator, self.corpus, self._texts, seconds=self.seconds, folder=self._folder, info=self.info
         )
-        named = sorted(self._names, reverse=True)  # of two that were merged the larger one's name stays
-        _, labels = renumber(self.labels, other.labels, np.array(named, dtype=np.int32))
-        other._names = {int(now): self._names[before] for before, now in zip(named, labels, strict=True) if now >= 0}
+        named = np.array(sorted(self._names), dtype=np.int32)
+        _, now = renumber(self.labels, other.labels, named)
+        _, largest_parts = renumber(other.labels, self.labels, now)
+        # Of clusters that were merged the largest one's name stays, if it has any.
+        other._names = {
+            int(label): self._names[int(before)]
+            for before, label, part in zip(named, now, largest_parts, strict=True)
+            if label >= 0 and part == before
+        }
         return other
 
     def to_frame(self) -> Any:
@@ -378,7 +400,8 @@ class Clustering:
                 strangest=self.strangest,
                 trace=self.trace,
                 stability=self.stability,
-                run={**self.info, **self._manifest(), "seconds": self.seconds},
+                n_without_words=self.n_without_words,
+                run={**self._manifest(), **self.info, "seconds": self.seconds},
                 title=title or ", ".join(Path(file).name for file in files[:3]) or None,
                 merges=merges.result(),
             )
@@ -409,19 +432,13 @@ class Clustering:
             raise ValueError(f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can")
         mixture = FittedMixture.of(self.estimator)
         run = Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
-        kept: dict[str, Any] = {name: self.info[name] for name in ("input", "guidance") if name in self.info}
+        kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         names = {str(label): name for label, name in self._names.items()}
-        manifest: dict[str, Any] = {**kept, **run.manifest(), "names": names, "seconds": self.seconds, **(notes or {})}
+        manifest: dict[str, Any] = {**run.manifest(), **kept, "names": names, "seconds": self.seconds, **(notes or {})}
+        write_run(folder, run.write_files, manifest, force=force)
         self.info = {**self.info, **manifest}
-
-        def write_files(target: Path) -> None:
-            run.write_files(target)
-            if report:
-                self.report(target / REPORT_FILE)
-
-        write_run(folder, write_files, manifest, force=force)
-        if not report:
-            (Path(folder) / REPORT_FILE).unlink(missing_ok=True)  # of an earlier run
+        if report:
+            self.report(Path(folder) / REPORT_FILE)
 
     def _fitted(self, name: str) -> Any:
         if not hasattr(self.estimator, name):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from textmix.clustering import MODELS, Clustering
 from textmix.corpus import Corpus
 from textmix.estimators.gibbs_mixture import GibbsMixture
+from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.clusters import Cluster, Clusters, list_clusters
 from textmix.results.folder import read_manifest
 from textmix.results.frames import Frame
@@ -38,7 +39,7 @@ class LargeClustering(Clustering):
         corpus: Corpus,
         examples: KeptExamples,
         *,
-        folder: Path,
+        folder: Path | None,
         seconds: Mapping[str, float] | None = None,
         info: Mapping[str, Any] | None = None,
     ) -> None:
@@ -61,7 +62,7 @@ class LargeClustering(Clustering):
         estimator, examples = self.estimator, self._examples.clusters
         word_counts, vocabulary = estimator.cluster_word_counts_, self.corpus.vocabulary
         described = list_clusters(
-            estimator.cluster_sizes_, word_counts, estimator.beta_, vocabulary, examples, known_names=self._names
+            estimator.cluster_sizes_, word_counts, estimator.beta_, vocabulary, examples, given_names=self._names
         )
         return Clusters(described, cluster_columns(described))
 
@@ -94,6 +95,14 @@ class LargeClustering(Clustering):
 
     def _manifest(self) -> dict[str, Any]:
         return {}
+
+    def _with(self, estimator: Any) -> LargeClustering:
+        return LargeClustering(
+            self.estimator, self.corpus, self._examples, folder=self._folder, seconds=self.seconds, info=self.info
+        )
+
+    def _partition_of(self, done: str) -> PartitionMixture:
+        raise ValueError(f"the texts of this run were never in memory as a whole; its clusters cannot be {done}")
 
     def save(
         self,

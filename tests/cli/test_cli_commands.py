@@ -299,6 +299,13 @@ def test_the_report_is_written_with_the_run_and_again_on_request(program, table,
     assert not page.exists()
 
 
+def test_quiet_prints_no_warnings(program, table, tmp_path):
+    (tmp_path / "seeds.txt").write_text("Money: refund\nBack: refund\n")
+    command = ("cluster", table, "--seed-words", tmp_path / "seeds.txt")
+    assert 'seed word "refund" stands under' in program(*command)[2]
+    assert program(*command, "--quiet") == (0, "", "")
+
+
 def test_a_time_that_is_none_is_named_with_its_row(program, table):
     code, _, error = program("cluster", table, "--time", "topic")
     assert (code, error.startswith("textmix: column \"topic\", row 1: 'refund' is no time; write")) == (2, True)

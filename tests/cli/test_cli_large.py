@@ -150,6 +150,20 @@ def test_the_report_shows_what_is_kept_of_the_texts(saved, program):
     assert (saved / "report.html").read_text(encoding="utf-8") == page
 
 
+def test_clusters_of_a_large_run_are_renamed_but_not_changed(saved):
+    clustering = textmix.load(saved)
+    assert clustering.rename(0, "First").clusters[0].name == "First"
+    for change in (lambda: clustering.merge(0, 1), lambda: clustering.split(0)):
+        with pytest.raises(ValueError, match="were never in memory as a whole; its clusters cannot be"):
+            change()
+
+
+def test_the_page_of_an_earlier_run_does_not_stay(large_run_of, saved):
+    assert (saved / "report.html").exists()
+    assert large_run_of("--force", "--no-report")[0] == 0
+    assert not (saved / "report.html").exists()
+
+
 def test_a_loaded_run_has_labels_and_clusters_and_takes_new_texts(saved):
     clustering = textmix.load(saved)
     rows = read_rows(saved)

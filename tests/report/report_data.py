@@ -87,7 +87,6 @@ def report_data() -> dict[str, Any]:
     clusters.sort(key=lambda item: -item["size"])
     return {
         "title": "Support tickets",
-        "subtitle": "examples/tickets.csv, column “text”",
         "documents": {
             "n": len(texts),
             "n_without_words": 2,

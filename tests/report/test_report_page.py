@@ -143,7 +143,7 @@ def test_same_data_give_the_same_page(html: str) -> None:
     assert render_page(report_data()) == html
 
 
-@pytest.mark.parametrize("absent", ["subtitle", "outliers", "hierarchy", "course", "labels"])
+@pytest.mark.parametrize("absent", ["outliers", "hierarchy", "course", "labels"])
 @pytest.mark.parametrize("null", [False, True])
 def test_parts_may_be_absent(absent: str, null: bool) -> None:
     data = report_data()

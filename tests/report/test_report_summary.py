@@ -160,6 +160,7 @@ def test_charts_are_there_for_what_is_known(clustering, summary):
         ("2024-12-31", "week", 53),
         ("2028-01-01", "month", 49),
         ("2060-01-01", "year", 37),
+        ("9999-12-31", "133 years", 60),
     ],
 )
 def test_times_are_counted_by_a_unit_that_suits_them(clustering, last, unit, n_bins):
@@ -204,13 +205,17 @@ def test_long_texts_are_cut():
 )
 @pytest.mark.parametrize("model", ["consensus", "dirichlet-process"])
 def test_few_texts_have_a_report_too(texts, model):
-    clustering = textmix.cluster(texts, language=None, model=model, min_word_length=1)
+    times = ["2024-03-04"] * len(texts)
+    clustering = textmix.cluster(texts, language=None, model=model, min_word_length=1, labels=texts, times=times)
     summary = summarise_report(clustering._report_source(None))
     assert summary["documents"]["n"] == len(texts)
     json.dumps(plain_data(summary), allow_nan=False)
 
 
 def test_a_single_run_has_no_threshold_and_no_hierarchy():
-    summary = summarise_report(textmix.cluster(ALL, language=None, model="dirichlet-multinomial")._report_source(None))
+    clustering = textmix.cluster(ALL, language=None, model="dirichlet-multinomial", outlier_size=20)
+    summary = summarise_report(clustering._report_source(None))
+    assert clustering.outliers.sum() > 2
+    assert len(summary["outliers"]["texts"]) == clustering.outliers.sum()
     assert summary["hierarchy"] is None
     assert (summary["outliers"]["threshold"], summary["outliers"]["steps"]) == (None, [])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import csv
 import io
 import pickle
+import sys
 
 import numpy as np
 import pandas
@@ -30,10 +30,8 @@ def frame():
 
 
 def without(monkeypatch, *packages):
-    real = builtins.__import__
     for name in packages:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
-    return real
+        monkeypatch.setitem(sys.modules, name, None)
 
 
 def test_it_is_a_frame_of_any_package(frame):
@@ -62,6 +60,8 @@ def test_it_has_what_a_data_frame_has(frame):
         frame["size"]
     with pytest.raises(AttributeError):
         frame.frobnicate()
+    with pytest.raises(TypeError, match="this is a table; take to_pandas"):
+        pandas.DataFrame(frame)
 
 
 def test_without_pandas_polars_is_taken_and_without_both_it_is_said(frame, monkeypatch):

@@ -88,8 +88,10 @@ def saying_warnings(*, quiet: bool) -> Iterator[None]:
     """Print warnings as the program's own lines; and why the first fit takes so long, if it may say anything."""
     with warnings.catch_warnings():
         warnings.showwarning = _print_warning  # restored at the end of the block
-        warnings.filterwarnings("always", module=r"textmix\.engines")  # workers may be lost again and again
-        if not quiet:
+        if quiet:
+            warnings.simplefilter("ignore")
+        else:
+            warnings.filterwarnings("always", module=r"textmix\.engines")  # workers may be lost again and again
             _announce_compilation()
         yield
 

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmix.corpus.counting import is_missing
+
 Times = NDArray[np.datetime64]
 _NOTHING = np.datetime64("NaT")
+_COMPACT = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 _MILLISECONDS_FROM = 1e11  # numbers from here on are milliseconds since 1970, not seconds
 
 
@@ -23,12 +26,14 @@ def parse_times(values: Iterable[Any], what: str = "times") -> Times:
     numbers of seconds or milliseconds since 1970. A moment without a time zone is taken to be in UTC.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        if values.ndim != 1:
+            raise ValueError(f"{what} must be one column, not of shape {values.shape}")
         return np.asarray(values, dtype="datetime64[s]")
     found = []
     for row, value in enumerate(values, start=1):
         try:
             found.append(_parse(value))
-        except (ValueError, OverflowError, OSError) as error:
+        except (ValueError, TypeError, OverflowError, OSError) as error:
             raise ValueError(
                 f"{what}, row {row:,}: {str(value)[:60]!r} is no time; write 2024-03-04 or 2024-03-04T06:02:53Z"
             ) from error
@@ -37,7 +42,7 @@ def parse_times(values: Iterable[Any], what: str = "times") -> Times:
 
 def _parse(value: Any) -> Any:
     """A np.datetime64."""
-    if value is None or value != value:  # NaN, NaT
+    if is_missing(value) or value != value:  # NaT
         return _NOTHING
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[s]")
@@ -45,7 +50,9 @@ def _parse(value: Any) -> Any:
         value = value.strip()
         if not value:
             return _NOTHING
-        if value.replace(".", "", 1).isdecimal() and len(value) > 8:  # 20240304 is a day
+        if value.isdecimal() and len(value) in _COMPACT:
+            value = datetime.strptime(value, _COMPACT[len(value)])
+        elif value.replace(".", "", 1).isdecimal():
             value = float(value)
         else:
             value = datetime.fromisoformat(value)

@@ -67,6 +67,8 @@ class PartitionMixture(DocumentMixture):
 
     def relabelled(self, labels: NDArray[np.int32]) -> Self:
         """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
+        if np.unique(self._prior.pseudo_counts[: self.n_clusters_]).size > 1:
+            raise ValueError("clusters with an alpha of their own can be neither merged nor split")
         other, counts = copy(self), self._training_counts()
         n_clusters = int(labels.max(initial=-1)) + 1
         prior = self._prior._replace(max_clusters=max(self._prior.max_clusters, n_clusters))

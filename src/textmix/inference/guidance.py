@@ -105,8 +105,8 @@ def known_gains(documents: Documents) -> scipy.sparse.csr_array:
         (np.ones(n_examples), (documents.known, np.arange(n_examples))), shape=(documents.n_known, n_examples)
     )
     gains = scipy.sparse.csc_array(members @ counts[n_free:]).astype(np.float64)
-    totals = np.maximum(np.asarray(gains.sum(axis=1)), 1.0)
-    in_all = np.maximum(np.asarray(counts.sum(axis=0), dtype=np.float64), 1.0)
+    totals = np.asarray(gains.sum(axis=1))  # above 0 where there are entries
+    in_all = np.asarray(counts.sum(axis=0), dtype=np.float64)
     lift = gains.data / totals[gains.indices] * in_all.sum() / np.repeat(in_all, np.diff(gains.indptr))
     gains.data = np.log1p(OWN_SHARE / (1.0 - OWN_SHARE) * lift)
     return scipy.sparse.csr_array(gains)

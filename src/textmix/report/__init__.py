@@ -3,6 +3,7 @@
 from textmix.report.figures import as_figure
 from textmix.report.source import Source
 from textmix.report.summary import summarise as summarise_report
-from textmix.report.write import REPORT_FILE, write_report
+from textmix.report.write import write_report
+from textmix.results.folder import REPORT_FILE
 
 __all__ = ["REPORT_FILE", "Source", "as_figure", "summarise_report", "write_report"]

@@ -22,7 +22,13 @@ OTHERS = "#8a8f98"
 N_OVER_TIME = 10  # clusters with a line of their own
 MOST_BINS = 60
 _TO_MONDAY = 3 * 24 * 3600  # seconds: NumPy's weeks begin on Thursdays
-_UNITS = (("hour", "datetime64[h]"), ("day", "datetime64[D]"), ("week", "datetime64[W]"), ("month", "datetime64[M]"))
+_UNITS = (
+    ("hour", "datetime64[h]"),
+    ("day", "datetime64[D]"),
+    ("week", "datetime64[W]"),
+    ("month", "datetime64[M]"),
+    ("year", "datetime64[Y]"),
+)
 
 
 def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], groups: NDArray[Any]) -> Figure:
@@ -92,11 +98,8 @@ def time_chart(clusters: Sequence[Cluster], labels: NDArray[np.int32], times: Ti
     known = ~np.isnat(times) & (labels >= 0)
     if not known.any():
         return None
-    name, periods = _periods(times[known])
-    first, n_bins = periods.min(), int((periods.max() - periods.min()).astype(int)) + 1
-    bins = (periods - first).astype(int)
-    starts = (first + np.arange(n_bins)).astype("datetime64[s]") - (_TO_MONDAY if name == "week" else 0)
-    starts = np.datetime_as_string(starts, unit="h" if name == "hour" else "D").tolist()
+    name, bins, starts = _periods(times[known])
+    n_bins = len(starts)
     leading = sorted(clusters, key=lambda cluster: -cluster.size)[:N_OVER_TIME]
     data = []
     for place, cluster in enumerate(leading):
@@ -109,13 +112,18 @@ def time_chart(clusters: Sequence[Cluster], labels: NDArray[np.int32], times: Ti
     return {"data": data, "layout": {**layout, "legend": {"orientation": "h", "y": -0.25}, "bargap": 0.1}}
 
 
-def _periods(times: Times) -> tuple[str, NDArray[np.datetime64]]:
-    """Times to the finest unit of which they span no more than sixty."""
+def _periods(times: Times) -> tuple[str, NDArray[Any], list[str]]:
+    """The finest unit of which times span no more than sixty, the place of each time, and where each place begins."""
     for name, unit in _UNITS:
-        periods = (times + (_TO_MONDAY if name == "week" else 0)).astype(unit)
-        if int((periods.max() - periods.min()).astype(int)) < MOST_BINS:
-            return name, periods
-    return "year", times.astype("datetime64[Y]")
+        shift = _TO_MONDAY if name == "week" else 0
+        periods = (times + shift).astype(unit)
+        first, n_bins = periods.min(), int((periods.max() - periods.min()).astype(int)) + 1
+        width = 1 if name != _UNITS[-1][0] else -(-n_bins // MOST_BINS)  # of years
+        if n_bins <= MOST_BINS * width:
+            starts = (first + width * np.arange(-(-n_bins // width))).astype("datetime64[s]") - shift
+            written = np.datetime_as_string(starts, unit="h" if name == "hour" else "D").tolist()
+            return name if width == 1 else f"{width} years", (periods - first).astype(int) // width, written
+    raise AssertionError("any number of years will do")
 
 
 def _bars(name: str, starts: list[str], counts: NDArray[Any], colour: str) -> dict[str, Any]:

@@ -35,5 +35,6 @@ class Source:
     merges: Merges | None
     trace: Mapping[str, NDArray[Any]]
     stability: float | None
+    n_without_words: int
     run: Mapping[str, Any] = field(default_factory=dict)  # what run.json says
     title: str | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.merging import Merges, merge_clusters
-from textmix.metrics import agreement, confusion_table, npmi_coherence
+from textmix.metrics import agreement, npmi_coherence
 from textmix.metrics.comparison import SCORE_NAMES
 from textmix.report.charts import PALETTE, confusion_chart, map_chart, time_chart, trace_chart
 from textmix.report.examples import MAX_CHARACTERS, MAX_NAME, TextList, least_typical, most_typical, word_forms
@@ -67,7 +69,7 @@ def _count_documents(source: Source, n_described: int) -> dict[str, Any]:
     n_skipped = source.run.get("input", {}).get("n_skipped", 0)
     return {
         "n": int(source.labels.size),
-        "n_without_words": int(np.count_nonzero(source.labels < 0)),
+        "n_without_words": source.n_without_words,
         "n_outliers": int(np.count_nonzero(source.outliers)),
         "n_clusters": len(source.clusters),
         "n_several": n_several,
@@ -182,11 +184,16 @@ def _describe_clusters(
 def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:
     n_outliers = int(np.count_nonzero(source.outliers))
     if source.outliers_at is None or source.texts is None or source.outlier_scores is None:
+        listed: Iterable[Example] = source.strangest
+        if source.texts is not None and source.outlier_scores is not None:
+            documents = np.flatnonzero(source.outliers)
+            documents = documents[np.argsort(-source.outlier_scores[documents], kind="stable")]  # NaN last
+            listed = [Example(int(document), source.texts[document]) for document in documents[:N_OUTLIERS]]
         return {
             "threshold": None,
             "steps": [],
             "counts": [],
-            "texts": texts.add(source.strangest),
+            "texts": texts.add(listed),
             "n": n_outliers,
             "meaning": ALONE,
         }
@@ -230,6 +237,7 @@ def _list_merges(source: Source, merges: Merges) -> dict[str, Any]:
     left = np.setdiff1d(np.arange(merges.n_clusters), merges.pairs[:n_before, 1])  # a number stands for its node
     place_of = {int(cluster): place for place, cluster in enumerate(left)}
     return {
+        "n_found": merges.n_clusters,
         "names": [source.clusters[cluster].name for cluster in left],
         "sizes": [int(sizes[cut[cluster]]) for cluster in left],
         "clusters": left.tolist(),
@@ -247,29 +255,28 @@ def _compare_labels(source: Source) -> dict[str, Any] | None:
     scores = agreement(known, source.labels)
     if scores["n_documents"] == 0:
         return None
-    has_label = np.array([label != "" for label in known]) & (source.labels >= 0)
-    table = confusion_table(np.asarray(known, dtype=object)[has_label], source.labels[has_label])
-    frequent = np.argsort(-table.counts.sum(axis=1), kind="stable")
-    shown, rest = frequent[:MAX_LABELS], frequent[MAX_LABELS:]
-    names = [str(table.labels[label])[:MAX_NAME] for label in shown]
-    counts = table.counts[shown].T
-    if rest.size:
-        names.append(f"{rest.size:,} others")
-        counts = np.column_stack((counts, table.counts[rest].sum(axis=0)))
-    clusters = [(place, int(cluster)) for place, cluster in enumerate(table.clusters.tolist())][:MAX_COMPARED]
+    frequent = [name for name, _ in Counter(label for label in known if label).most_common()]
+    place_of = {name: min(place, MAX_LABELS) for place, name in enumerate(frequent)}
+    names = [name[:MAX_NAME] for name in frequent[:MAX_LABELS]]
+    if len(frequent) > MAX_LABELS:
+        names.append(f"{len(frequent) - MAX_LABELS:,} others")
+    shown = [cluster.index for cluster in source.clusters if cluster.size > 1][:MAX_COMPARED]
+    row_of = {cluster: row for row, cluster in enumerate(shown)}
+    counts = np.zeros((len(shown), len(names)), np.int64)
+    for label, cluster in zip(known, source.labels.tolist(), strict=True):
+        if label and cluster in row_of:
+            counts[row_of[cluster], place_of[label]] += 1
     rows = [
-        {"cluster": cluster, "name": source.clusters[cluster].name, "counts": counts[place].tolist()}
-        for place, cluster in clusters
-        if source.clusters[cluster].size > 1
+        {"cluster": cluster, "name": source.clusters[cluster].name, "counts": counts[row].tolist()}
+        for row, cluster in enumerate(shown)
     ]
-    chart = confusion_chart([row["name"] for row in rows], names, np.array([row["counts"] for row in rows]))
     return {
         "column": column or "label",
         "scores": [[title, scores[name]] for name, title in SCORE_NAMES.items()],
         "n": scores["n_documents"],
         "names": names,
         "rows": rows,
-        "chart": chart if rows else None,
+        "chart": confusion_chart([row["name"] for row in rows], names, counts) if rows else None,
     }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -31,8 +32,8 @@ class Cluster:
     index
         Its label.
     name
-        What it was known by before (y, seed words, frozen clusters); else its most telling words, or phrases of two of
-        them.
+        What it was known by before (y, seed words, frozen clusters), or what it was renamed to; else its most telling
+        words, or phrases of two of them.
     size, share
         Number of its documents, and their share of all documents that have words.
     words
@@ -44,8 +45,8 @@ class Cluster:
     stability
         How well the runs find it: its overlap with the most similar cluster of a run, the mean; 1 if every run has just
         this cluster. NaN if that is not known any more, None of a single run.
-    known
-        Whether it was known before.
+    known, named
+        Whether it was known before, and whether it has a name that it was given, then or later.
     """
 
     index: int
@@ -58,14 +59,15 @@ class Cluster:
     examples: list[str]
     stability: float | None = None
     known: bool = False
+    named: bool = False
 
     def __str__(self) -> str:
         return f"{self.index}: {self.size:,} texts, {self.name}"
 
     def list_terms(self) -> str:
-        """Its leading words and phrases, behind the name that it was known by."""
+        """Its leading words and phrases, behind the name that it was given."""
         terms = ", ".join(self.terms)
-        return f"{self.name}: {terms}" if self.known and not terms.startswith(self.name) else terms
+        return f"{self.name}: {terms}" if self.named and not terms.startswith(self.name) else terms
 
     def join_words(self, n: int = N_WORDS) -> str:
         """The first words, with blanks between them."""
@@ -81,7 +83,7 @@ class Clusters(Frame, Sequence[Cluster]):
 
     def __getitem__(self, key: Any) -> Any:
         """A cluster by its label, clusters by a slice, or a column by its name."""
-        return self._clusters[key] if isinstance(key, SupportsIndex | slice) else super().__getitem__(key)
+        return self._clusters[key] if isinstance(key, Integral | slice) else super().__getitem__(key)
 
     def __iter__(self) -> Iterator[Cluster]:
         return iter(self._clusters)
@@ -98,9 +100,10 @@ def describe_clusters(
     vocabulary: Sequence[str],
     texts: Sequence[str],
     stabilities: NDArray[np.float64] | None = None,
-    known_names: Mapping[int, str] | None = None,
+    given_names: Mapping[int, str] | None = None,
+    known: Collection[int] = (),
 ) -> list[Cluster]:
-    """All clusters, by label; `typicality` of each document, known_names are names that some clusters have already."""
+    """All clusters, by label; `typicality` of each document, given_names are names that some clusters have."""
     n_clusters = cluster_word_counts.shape[0]
     examples = Examples(n_clusters, N_EXAMPLES)
     examples.add(0, texts, labels, typicality)
@@ -110,7 +113,9 @@ def describe_clusters(
     read = [
         _first_distinct(texts, members[first : first + size], N_READ) for first, size in zip(firsts, sizes, strict=True)
     ]
-    return list_clusters(sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read, known_names)
+    return list_clusters(
+        sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read, given_names, known
+    )
 
 
 def _first_distinct(texts: Sequence[str], members: NDArray[Any], n: int) -> list[str]:
@@ -131,14 +136,15 @@ def list_clusters(
     examples: Sequence[Sequence[Example]],
     stabilities: NDArray[np.float64] | None = None,
     read: Sequence[Sequence[str]] | None = None,
-    known_names: Mapping[int, str] | None = None,
+    given_names: Mapping[int, str] | None = None,
+    known: Collection[int] = (),
 ) -> list[Cluster]:
     """All clusters, by label, whose examples are known; `read` are texts of each to find phrases in, else examples."""
     words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
     if read is None:
         read = [[example.text for example in own] for own in examples]
     terms = [find_terms([str(word) for word, _ in own], own_texts) for own, own_texts in zip(words, read, strict=True)]
-    names = make_names(terms, known_names or {})
+    names = make_names(terms, given_names or {})
     n_documents = max(int(sizes.sum()), 1)
     return [
         Cluster(
@@ -151,7 +157,8 @@ def list_clusters(
             documents=[example.document for example in examples[index]],
             examples=[example.text for example in examples[index]],
             stability=None if stabilities is None else float(stabilities[index]),
-            known=index in (known_names or {}),
+            known=index in known,
+            named=index in (given_names or {}),
         )
         for index, size in enumerate(sizes)
     ]

@@ -18,6 +18,7 @@ from typing import Any
 from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
+REPORT_FILE = "report.html"
 FORMAT = "textmix run"
 VERSION = 1
 
@@ -108,6 +109,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _move_into_place(staging: Path, folder: Path) -> None:
     (folder / RUN_FILE).unlink(missing_ok=True)
+    (folder / REPORT_FILE).unlink(missing_ok=True)  # of an earlier run
     _flush_folder(folder)
     files = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
     changed = {folder}

@@ -52,6 +52,10 @@ class Frame:
             raise AttributeError(name)
         return getattr(self.to_frame(), name)
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Not an array: what pandas would make of one has no columns."""
+        raise TypeError("this is a table; take to_pandas(), to_polars() or to_arrow()")
+
     def to_frame(self) -> Any:
         """A data frame of pandas, or of polars if there is no pandas."""
         for convert in (self.to_pandas, self.to_polars):

@@ -70,11 +70,9 @@ def make_names(terms: Sequence[Sequence[str]], known: Mapping[int, str]) -> list
         while n < len(own) and beginnings[tuple(own[:n])] > 1:
             n += 1
         names.append(", ".join(own[:n]))
-    taken = set(known.values())
-    for index, name in enumerate(names):
-        if index in known:
-            names[index] = known[index]
-            continue
+    taken: set[str] = set()
+    for index in sorted(range(len(names)), key=lambda index: index not in known):  # those that are known first
+        name = names[index] = known.get(index, names[index])
         number = 1
         while names[index] in taken:
             number += 1

@@ -9,7 +9,7 @@ function documentItem(text, { table = new Map(), withCluster = false, withScore 
   if (text.time !== undefined && text.time !== null) about.push(foreign(shortTime(text.time), "span"));
   if (withScore && isNumber(text.score)) about.push(element("span", {}, `score ${decimal(text.score)}`));
   if (withCluster && clusterByIndex.has(text.cluster)) about.push(element("span", {}, "in ", clusterLink(text.cluster)));
-  else if (withCluster) about.push(element("span", {}, "alone in its cluster"));
+  else if (withCluster && (text.alone || !isNumber(text.score))) about.push(element("span", {}, "alone in its cluster"));
   const body = element("p", { class: "text", dir: "auto" });
   const item = element("li", { class: "document", tabindex: "-1" }, element("p", { class: "about" }, ...about), body);
   const end = () => (text.cut ? [element("span", { class: "cut" }, " … (the text goes on)")] : []);

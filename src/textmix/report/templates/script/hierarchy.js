@@ -1,7 +1,7 @@
 // The clusters joined to fewer: the first n − m merges make m groups.
 
 if (report.hierarchy && report.hierarchy.names.length) {
-  const { names, sizes, clusters: nodes, pairs, costs } = report.hierarchy;
+  const { names, sizes, clusters: nodes, pairs, costs, n_found: found = names.length } = report.hierarchy;
   const n = names.length;
   const slider = byId("groups");
   const list = new LongList(byId("hierarchy-list"), byId("hierarchy-more"), 200, groupItem);
@@ -47,7 +47,8 @@ if (report.hierarchy && report.hierarchy.names.length) {
     const wanted = Number(slider.value);
     const merges = n - wanted;
     const { groups, last } = groupsAfter(merges);
-    const sentence = merges ? `${whole(wanted)} of ${counted(n, "cluster", "clusters")}` : `${counted(n, "cluster", "clusters")}, as found`;
+    const asFound = merges || found > n ? "" : ", as found";
+    const sentence = asFound ? `${counted(n, "cluster", "clusters")}${asFound}` : `${whole(wanted)} of ${counted(found, "cluster", "clusters")}`;
     byId("hierarchy-count").textContent = sentence;
     slider.setAttribute("aria-valuetext", sentence);
     byId("hierarchy-last").replaceChildren(...(last ? lastMerge(last, costs && costs[merges - 1]) : ["Nothing is joined yet."]));
