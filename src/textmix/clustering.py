@@ -178,7 +178,8 @@ class Clustering:
         corpus = self.corpus
         stabilities = getattr(self.estimator, STABILITIES, None)
         names: dict[int, str] = {}
-        for name, label in self.known_clusters.items():
+        for place, (name, label) in enumerate(self.known_clusters.items()):
+            label = label if label >= 0 else -1 - place  # of no cluster here, but no other is to have this name
             names[label] = f"{names[label]} / {name}" if label in names else name
         described = describe_clusters(
             self.labels,
@@ -386,7 +387,7 @@ class Clustering:
         with ThreadPoolExecutor(1) as pool:  # merging takes as long as all the rest, and another core
             merges = pool.submit(lambda: estimator.merges_ if consensus else None)
             return Source(
-                clusters=self.clusters,
+                clusters=list(self.clusters),
                 labels=self.labels,
                 corpus=self.corpus,
                 word_counts=self._word_counts,
@@ -431,7 +432,7 @@ class Clustering:
             known = " and ".join(model.__name__ for model in MODELS.values())
             raise ValueError(f"a clustering by {type(self.estimator).__name__} cannot be saved; those by {known} can")
         mixture = FittedMixture.of(self.estimator)
-        run = Run(mixture, self.corpus, self.texts, self.clusters, self.outliers, self._scores)
+        run = Run(mixture, self.corpus, self.texts, list(self.clusters), self.outliers, self._scores)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         names = {str(label): name for label, name in self._names.items()}
         manifest: dict[str, Any] = {**run.manifest(), **kept, "names": names, "seconds": self.seconds, **(notes or {})}
@@ -447,7 +448,7 @@ class Clustering:
 
     def __repr__(self) -> str:
         n_outliers = int(np.count_nonzero(self.outliers))
-        return summarise(self.clusters, self.labels.size, n_outliers, self.n_without_words)
+        return summarise(list(self.clusters), self.labels.size, n_outliers, self.n_without_words)
 
     def _repr_html_(self) -> str:
         """The clusters as a table, in a notebook."""

@@ -314,6 +314,9 @@ def cluster(
 ) -> Clustering:
     """Cluster texts. Settings are those of `TextClusterer`; none is needed.
 
+    The most useful: `n_clusters`, `granularity` ("coarse", "fine"), `language`, `stop_words`, `stem`, `seed_words`,
+    `frozen`, `duplicates`, `outlier_threshold`, `model`.
+
     `y` and `sample_weight`, one for each text, are as in `TextClusterer.fit`. `ids`, `labels` and `times` (dates, or
     ISO 8601 such as "2024-03-04T06:02:53Z") are kept beside the texts in tables and the report; they influence nothing.
     """

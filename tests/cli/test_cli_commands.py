@@ -186,7 +186,7 @@ def test_top_limits_the_table_and_the_rest_is_counted(program, table):
     _, all_shown, _ = program("cluster", table)
     _, one_shown, _ = program("cluster", table, "--top", 1)
     n_clusters = int(
-        next(line for line in all_shown.splitlines() if " clusters that 10 runs agree on:" in line).split()[0]
+        next(line for line in all_shown.splitlines() if " clusters from 10 runs:" in line).split()[0]
     )
     noun = "more cluster" if n_clusters == 2 else "more clusters"
     assert f"… and {n_clusters - 1} {noun}" in one_shown

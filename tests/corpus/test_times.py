@@ -52,8 +52,11 @@ def test_columns_of_other_packages_are_taken():
 
 @pytest.mark.parametrize("value", ["yesterday", "2024-13-01", "03/04/2024", float("inf"), True, [2024], 1e300], ids=str)
 def test_what_is_no_time_is_named_with_its_row(value):
-    with pytest.raises(ValueError, match=r'column "when", row 2: .* is no time; write 2024-03-04'):
-        parse_times(["2024-03-04", value], 'column "when"')
+    with pytest.warns(UserWarning, match=r'column "when", row 2: .* is no time; write .* \(1 more such rows\)'):
+        times = parse_times(["2024-03-04", value, value], 'column "when"')
+    assert np.isnat(times).tolist() == [False, True, True]
+    with pytest.raises(ValueError, match=r'column "when", row 1: .* is no time; write 2024-03-04'):
+        parse_times([value], 'column "when"')
 
 
 def test_a_corpus_keeps_its_times(tmp_path):

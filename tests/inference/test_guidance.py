@@ -13,12 +13,11 @@ import reference
 from kernels.ladder import PRIORS, TINY, build_state, enumerated_posterior
 from textmix.inference import guidance
 from textmix.inference.guidance import (
-    ALIKE,
     OWN_SHARE,
     Documents,
-    Fitting,
+    best_known,
     chances_of,
-    fit_known,
+    fits_of,
     known_gains,
     let_go,
     sample_rows,
@@ -87,20 +86,21 @@ def random_documents(n_free=30, n_known=3, n_examples=8, n_words=12, seed=0):
 def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
     monkeypatch.setattr(guidance, "_BLOCK", 21)
     documents, counts = random_documents()
-    found, fits = fit_known(documents.counts[: documents.n_free], known_gains(documents))
-    for document in range(documents.n_free):
-        expected = [
-            reference.fit_of_cluster(
-                counts[document], counts[documents.n_free :][documents.known == known], counts, OWN_SHARE
-            )
-            for known in range(documents.n_known)
+    free, gains = documents.counts[: documents.n_free], known_gains(documents)
+    examples = [counts[documents.n_free :][documents.known == known] for known in range(documents.n_known)]
+    expected = np.array(
+        [
+            [reference.fit_of_cluster(row, own, counts, OWN_SHARE) for own in examples]
+            for row in counts[: documents.n_free]
         ]
-        np.testing.assert_allclose(fits[document], max(expected), atol=1e-12)
-        fits_any = max(expected) > -ALIKE * counts[document].sum()
-        assert found[document] == (np.argmax(expected) if fits_any else -1)
-        allowed = np.array([[False, True, True]])
-        row = documents.counts[[document]]
-        assert fit_known(row, known_gains(documents), allowed).clusters == 1 + np.argmax(expected[1:])
+    )
+    np.testing.assert_allclose(fits_of(free, gains), expected, atol=1e-12)
+    allowed = np.random.default_rng(1).random(expected.shape) < 0.6
+    allowed[:, 0] |= ~allowed.any(axis=1)
+    best = best_known(free, gains, allowed)
+    np.testing.assert_array_equal(best, np.where(allowed, expected, -np.inf).argmax(axis=1))
+    tenth = documents._replace(counts=documents.counts * 0.1)  # shares are the same
+    np.testing.assert_allclose(known_gains(tenth).toarray(), gains.toarray(), rtol=1e-9)
 
 
 def test_clusters_of_an_unguided_run_follow_the_known_documents_in_them():
@@ -146,13 +146,22 @@ def test_runs_see_documents_by_weight_and_half_of_them_at_least(weights, expecte
 
 
 def test_what_does_not_fit_a_known_cluster_is_let_go():
-    known = np.array([0, 1], dtype=np.int32)
-    documents = Documents(scipy.sparse.csr_array(np.ones((14, 1), int)), known, 2)
-    clusters = np.array([0, -1, -1, -1, -1, -1, 1, -1, 1, -1, -1, -1], dtype=np.int32)
+    like_first, like_second, neither = [3, 0, 0, 1], [0, 3, 0, 1], [0, 0, 3, 1]
+    came = [like_first, *[neither] * 5, like_second, like_second, neither, neither, neither, neither]
+    counts = scipy.sparse.csr_array(np.array([*came, like_first, like_second]))
+    documents = Documents(counts, np.array([0, 1], dtype=np.int32), 2)
     labels = np.array([0] * 6 + [1] * 4 + [2] * 2 + [0, 1], dtype=np.int32)  # one in six fits, and two in four
-    found = let_go(labels, documents, Fitting(clusters, np.zeros(12)))
+    found = let_go(labels, documents, known_gains(documents))
     assert reference.canonical(found) == (0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 2)
     assert np.bincount(found).tolist() == [5, 5, 2, 2]
+
+
+def test_what_fits_a_known_cluster_stays_though_another_fits_better():
+    counts = scipy.sparse.csr_array(np.array([[1, 1, 0], [0, 0, 9], [3, 1, 0], [2, 3, 0]]))
+    documents = Documents(counts, np.array([0, 1], dtype=np.int32), 2)
+    for label in (0, 1):
+        labels = np.array([label, 2, 0, 1], dtype=np.int32)
+        assert reference.canonical(let_go(labels, documents, known_gains(documents))) == reference.canonical(labels)
 
 
 def test_a_sample_has_documents_of_all_known_clusters():

@@ -744,14 +744,14 @@ FAULTS = [
     Fault(
         "documents of a cluster that follows two go to the first",
         "inference/guidance.py",
-        "fits[~allowed[rows]] = -np.inf",
-        "fits[:] = allowed[rows]",
+        "np.where(allowed[rows], fits_of(counts[rows], gains), -np.inf)",
+        "allowed[rows]",
         GUIDANCE_TESTS,
     ),
     Fault(
         "what came to a known cluster by chance stays",
         "inference/guidance.py",
-        "if came.size and fits.mean() < OWN_SHARE:",
+        "if came.size and fits.mean() < LET_GO:",
         "if False:",
         GUIDANCE_TESTS,
     ),

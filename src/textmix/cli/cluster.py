@@ -67,7 +67,8 @@ def cluster_files(
     clusterer.check_settings()
     more = [*guidance.columns, *([time_column] if time_column is not None else [])]
     documents = read_documents(files, columns, more=list(dict.fromkeys(more)), progress=progress)
-    times = None if time_column is None else parse_times(documents.more[time_column], f'column "{time_column}"')
+    with saying_warnings(quiet=output.quiet):
+        times = None if time_column is None else parse_times(documents.more[time_column], f'column "{time_column}"')
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
     with saying_warnings(quiet=output.quiet):
         given = guidance.of(documents)
@@ -185,7 +186,7 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     n_runs = getattr(clustering.estimator, "n_runs_", None)
     if n_runs is not None:
-        by = f" that {plural(n_runs, 'run')} agree on"
+        by = f" from {plural(n_runs, 'run')}"
     n_others = clustering.n_clusters - len(clusters)
     others = f", and {n_others:,} of outliers alone" if n_others else ""
     say(console, f"{plural(len(clusters), 'cluster')}{by}{others}:" if clusters else "No clusters of several texts.")

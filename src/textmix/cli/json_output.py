@@ -23,6 +23,7 @@ def describe(clustering: Clustering, report: ReadReport, scores: Mapping[str, fl
     return {
         "n_texts": int(clustering.labels.size),
         "n_clusters": clustering.n_clusters,
+        "n_of_several_texts": sum(cluster.size > 1 for cluster in clustering.clusters),
         "n_outliers": int(np.count_nonzero(clustering.outliers)),
         "n_without_words": clustering.n_without_words,
         "stability": _known(clustering.stability),

@@ -281,5 +281,6 @@ def run() -> None:
 
 
 def _complain(message: str) -> int:
-    print(f"textmix: {' '.join(message.split())}", file=sys.stderr)
+    if message:  # help that was not asked for says enough
+        print(f"textmix: {' '.join(message.split())}", file=sys.stderr)
     return USER_ERROR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from numbers import Real
@@ -20,7 +21,9 @@ _MILLISECONDS_FROM = 1e11  # numbers from here on are milliseconds since 1970, n
 
 
 def parse_times(values: Iterable[Any], what: str = "times") -> Times:
-    """Moments in UTC, to the second; NaT where there is none. ValueError names the first that is no time.
+    """Moments in UTC, to the second; NaT where there is none, or none that can be read, which is told in a warning.
+
+    ValueError if none can be read.
 
     Taken are datetime and date objects, NumPy's and pandas' too, ISO 8601 ("2024-03-04", "2024-03-04T06:02:53Z"), and
     numbers of seconds or milliseconds since 1970. A moment without a time zone is taken to be in UTC.
@@ -29,15 +32,20 @@ def parse_times(values: Iterable[Any], what: str = "times") -> Times:
         if values.ndim != 1:
             raise ValueError(f"{what} must be one column, not of shape {values.shape}")
         return np.asarray(values, dtype="datetime64[s]")
-    found = []
+    found, unread = [], []
     for row, value in enumerate(values, start=1):
         try:
             found.append(_parse(value))
-        except (ValueError, TypeError, OverflowError, OSError) as error:
-            raise ValueError(
-                f"{what}, row {row:,}: {str(value)[:60]!r} is no time; write 2024-03-04 or 2024-03-04T06:02:53Z"
-            ) from error
-    return np.array(found, dtype="datetime64[s]")
+        except (ValueError, TypeError, OverflowError, OSError):
+            found.append(_NOTHING)
+            unread.append(f"row {row:,}: {str(value)[:60]!r} is no time; write 2024-03-04 or 2024-03-04T06:02:53Z")
+    times = np.array(found, dtype="datetime64[s]")
+    if unread and np.isnat(times).all():
+        raise ValueError(f"{what}, {unread[0]}")
+    if unread:
+        others = f" ({len(unread) - 1:,} more such rows)" if len(unread) > 1 else ""
+        warnings.warn(f"{what}, {unread[0]}{others}", stacklevel=2)
+    return times
 
 
 def _parse(value: Any) -> Any:

@@ -20,7 +20,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
-from textmix.inference.guidance import Documents, fit_known, known_clusters, known_gains, let_go, start_labels
+from textmix.inference.guidance import Documents, known_clusters, known_gains, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
@@ -120,8 +120,8 @@ def sample_runs(
 
 
 def n_start_clusters(documents: Documents, most: int) -> int:
-    """Clusters to start from: those that are known, and no more others than free documents with words."""
-    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr[: documents.n_free + 1])))
+    """Clusters to start from: those that are known, and no more others than documents with words."""
+    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr)))
     return documents.n_known + max(1, min(most, n_with_words))
 
 
@@ -145,8 +145,7 @@ def fit_documents(
     start = start_labels(documents, fitted.labels, gains)
     own_seed = int(generator(seed, START, 1).integers(2**63))
     fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, own_seed, progress, n_fixed)
-    fitting = fit_known(documents.counts[: documents.n_free], gains)
-    return replace(fitted, labels=let_go(fitted.labels, documents, fitting))
+    return replace(fitted, labels=let_go(fitted.labels, documents, gains))
 
 
 def n_visits(documents: Documents, n_sweeps: int) -> int:

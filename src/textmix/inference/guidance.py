@@ -21,6 +21,7 @@ from textmix.inference.ordering import order_by_size
 
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
 ALIKE = 0.02  # nats a word; a document that fits a cluster worse than the collection by less fits it as well
+LET_GO = 0.2  # share of those that came to a known cluster; if fewer fit it, the others leave
 FOLLOWED = 0.25  # times the mean share of known documents, in a cluster that follows them
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
 _BLOCK = 1 << 22  # documents × known clusters that are compared together
@@ -86,13 +87,6 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
     return np.sort(np.append(free, n_free + known))
 
 
-class Fitting(NamedTuple):
-    """The known cluster that each of the other documents fits best, and how well; −1: the collection at large does."""
-
-    clusters: NDArray[np.int32]
-    fits: NDArray[np.float64]
-
-
 def known_gains(documents: Documents) -> scipy.sparse.csr_array:
     """What a word adds to how well a document fits a known cluster (clusters × words).
 
@@ -112,24 +106,22 @@ def known_gains(documents: Documents) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array(gains)
 
 
-def fit_known(
-    counts: scipy.sparse.csr_array, gains: scipy.sparse.csr_array, allowed: NDArray[np.bool_] | None = None
-) -> Fitting:
-    """Compare documents with known clusters, and with the collection at large unless some are `allowed` to each."""
-    n_documents, n_known = counts.shape[0], gains.shape[0]
-    best, highest = np.full(n_documents, -1, np.int32), np.zeros(n_documents)
-    n_together = max(1, _BLOCK // n_known)
-    for first in range(0, n_documents, n_together):
-        rows = slice(first, min(first + n_together, n_documents))
-        block = counts[rows]
-        lengths = np.asarray(block.sum(axis=1))
-        fits = (block @ gains.T).toarray() + lengths[:, np.newaxis] * np.log1p(-OWN_SHARE)
-        if allowed is not None:
-            fits[~allowed[rows]] = -np.inf
-        highest[rows] = fits.max(axis=1)
-        is_fit = (highest[rows] > -ALIKE * lengths) | (allowed is not None)
-        best[rows] = np.where(is_fit, fits.argmax(axis=1), -1)
-    return Fitting(best, highest)
+def fits_of(counts: scipy.sparse.csr_array, gains: scipy.sparse.csr_array) -> NDArray[np.float64]:
+    """How much better documents fit known clusters than the collection at large (documents × clusters)."""
+    lengths = np.asarray(counts.sum(axis=1))
+    return np.asarray((counts @ gains.T).toarray() + lengths[:, np.newaxis] * np.log1p(-OWN_SHARE))
+
+
+def best_known(
+    counts: scipy.sparse.csr_array, gains: scipy.sparse.csr_array, allowed: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Of the known clusters that are allowed to each document the one that it fits best."""
+    best = np.empty(counts.shape[0], np.int32)
+    n_together = max(1, _BLOCK // gains.shape[0])
+    for first in range(0, best.size, n_together):
+        rows = slice(first, min(first + n_together, best.size))
+        best[rows] = np.where(allowed[rows], fits_of(counts[rows], gains), -np.inf).argmax(axis=1)
+    return best
 
 
 def start_labels(documents: Documents, unguided: NDArray[np.int32], gains: scipy.sparse.csr_array) -> NDArray[np.int32]:
@@ -150,7 +142,7 @@ def start_labels(documents: Documents, unguided: NDArray[np.int32], gains: scipy
     labels = (np.maximum(unguided, 0) + n_known).astype(np.int32)  # those without a label have no words: any will do
     free = np.flatnonzero(unguided[:n_free] >= 0)
     following = free[follows.any(axis=0)[unguided[free]]]
-    labels[following] = fit_known(documents.counts[following], gains, follows.T[unguided[following]]).clusters
+    labels[following] = best_known(documents.counts[following], gains, follows.T[unguided[following]])
     labels[n_free:] = documents.known
     return labels
 
@@ -163,18 +155,19 @@ def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[n
     return clusters
 
 
-def let_go(labels: NDArray[np.int32], documents: Documents, fitting: Fitting) -> NDArray[np.int32]:
+def let_go(labels: NDArray[np.int32], documents: Documents, gains: scipy.sparse.csr_array) -> NDArray[np.int32]:
     """Labels with what has come to a known cluster by chance in a cluster of its own.
 
     A known cluster cannot vanish, so that sooner or later what has nothing to do with it may gather there. Where fewer
-    than one in five of those who came fit it, the others get a cluster of their own.
+    than one in five of those who came fit it as well as the collection at large, the others get a cluster of their own.
     """
     labels, n_used = labels.copy(), int(labels.max(initial=-1)) + 1
     free = labels[: documents.n_free]
     for known, cluster in enumerate(known_clusters(labels, documents).tolist()):
         came = np.flatnonzero(free == cluster) if cluster >= 0 else np.empty(0, np.int64)
-        fits = fitting.clusters[came] == known
-        if came.size and fits.mean() < OWN_SHARE:
+        own = documents.counts[came]
+        fits = fits_of(own, gains[[known]])[:, 0] > -ALIKE * np.asarray(own.sum(axis=1))
+        if came.size and fits.mean() < LET_GO:
             free[came[~fits]] = n_used
             n_used += 1
     return order_by_size(labels)

@@ -109,7 +109,10 @@ def time_chart(clusters: Sequence[Cluster], labels: NDArray[np.int32], times: Ti
     if rest.any():
         data.append(_bars("all others", starts, rest, OTHERS))
     layout = {"barmode": "stack", "xaxis": {"title": {"text": f"by {name}"}}, "yaxis": {"title": {"text": "texts"}}}
-    return {"data": data, "layout": {**layout, "legend": {"orientation": "h", "y": -0.25}, "bargap": 0.1}}
+    return {
+        "data": data,
+        "layout": {**layout, "legend": {"orientation": "h", "y": -0.25, "traceorder": "normal"}, "bargap": 0.1},
+    }
 
 
 def _periods(times: Times) -> tuple[str, NDArray[Any], list[str]]:
@@ -127,7 +130,14 @@ def _periods(times: Times) -> tuple[str, NDArray[Any], list[str]]:
 
 
 def _bars(name: str, starts: list[str], counts: NDArray[Any], colour: str) -> dict[str, Any]:
-    return {"type": "bar", "name": name, "x": starts, "y": counts.tolist(), "marker": {"color": colour}}
+    return {
+        "type": "bar",
+        "name": name,
+        "x": starts,
+        "y": counts.tolist(),
+        "marker": {"color": colour},
+        "hovertemplate": "%{fullData.name}: %{y:,} from %{x} on<extra></extra>",
+    }
 
 
 def confusion_chart(rows: Sequence[str], columns: Sequence[str], counts: NDArray[Any]) -> Figure:

@@ -74,7 +74,7 @@ class Cluster:
         return " ".join(str(word) for word, _ in self.words[:n])
 
 
-class Clusters(Frame, Sequence[Cluster]):
+class Clusters(Frame):
     """The clusters by label, and a table with a row for each."""
 
     def __init__(self, clusters: Sequence[Cluster], columns: Sequence[Column]) -> None:
@@ -166,8 +166,11 @@ def list_clusters(
 
 def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_without_words: int) -> str:
     """A few lines that name the numbers and the first clusters."""
-    numbers = [(n_texts, "text"), (len(clusters), "cluster"), (n_outliers, "outlier")]
+    n_single = sum(cluster.size == 1 for cluster in clusters)
+    numbers = [(n_texts, "text"), (len(clusters) - n_single, "cluster"), (n_outliers, "outlier")]
     texts, found, outliers = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in numbers)
+    if n_single:
+        found += f" and {n_single:,} of a single text"
     without = f", {n_without_words:,} without words" if n_without_words else ""
     width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
     lines = [

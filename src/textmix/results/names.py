@@ -61,7 +61,7 @@ def _phrases(words: Sequence[str], texts: Iterable[str]) -> dict[str, tuple[str,
 def make_names(terms: Sequence[Sequence[str]], known: Mapping[int, str]) -> list[str]:
     """A name for each cluster: its first three terms; where others have the same, one more, or at last a number.
 
-    `known` are the names that some clusters have already.
+    `known` are the names that some clusters have already; those of negative numbers are taken as well.
     """
     beginnings = Counter(tuple(own[:n]) for own in terms for n in range(len(own) + 1))
     names = []
@@ -70,7 +70,7 @@ def make_names(terms: Sequence[Sequence[str]], known: Mapping[int, str]) -> list
         while n < len(own) and beginnings[tuple(own[:n])] > 1:
             n += 1
         names.append(", ".join(own[:n]))
-    taken: set[str] = set()
+    taken = {name for index, name in known.items() if index < 0}
     for index in sorted(range(len(names)), key=lambda index: index not in known):  # those that are known first
         name = names[index] = known.get(index, names[index])
         number = 1
