@@ -7,6 +7,7 @@ words. beta is a number, or one for each word. A prior is ("finite", K, alpha), 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -21,6 +22,7 @@ mpmath.mp.dps = 40
 NEW = "new"
 
 
+@functools.lru_cache(maxsize=1 << 18)  # clusters that a partition and its neighbours share are summed up again
 def log_rising(x: float, n: float) -> float:
     """log Γ(x + n) − log Γ(x); for large n with 40 digits, since joints of 10^7 nats are to be compared to 1e-9."""
     if n <= 2000:
