@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,7 @@ def test_a_process_killed_from_outside_while_sampling_goes_on(tmp_path):
     process = subprocess.Popen([*command, str(tmp_path / "run"), *settings], env=ENVIRONMENT)
     while not (tmp_path / "run.work" / "checkpoint.npz").exists():
         assert process.poll() is None
+        time.sleep(0.01)
     process.kill()
     assert process.wait() < 0
     for arguments in ([str(tmp_path / "run"), *settings, "--resume"], [str(tmp_path / "whole"), *settings]):
@@ -134,6 +136,7 @@ def test_a_process_that_is_asked_to_end_says_how_to_go_on(tmp_path):
     process = subprocess.Popen([*command, *settings], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "run.work" / "checkpoint.npz").exists():
         assert process.poll() is None
+        time.sleep(0.01)
     process.terminate()
     _, error = process.communicate()
     assert process.returncode == 130
