@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas
 import pytest
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN, KMeans
 
 import textmix
@@ -170,6 +171,36 @@ def test_noise_of_other_packages_fits_nowhere():
     assert clustering.labels[-1] == -1
     assert np.flatnonzero(clustering.outliers).tolist() == [len(TEXTS) + 1]
     assert clustering.n_without_words == 1
+
+
+class ByWord(ClusterMixin, BaseEstimator):
+    """Of texts of one word each: the cluster is the number of the word, from 1 on, and 0 without any."""
+
+    def fit(self, X, y=None):
+        self.labels_ = self.predict(X)
+        return self
+
+    def predict(self, X):
+        return X @ np.arange(1, X.shape[1] + 1)
+
+    def predict_proba(self, X):
+        return np.eye(X.shape[1] + 1)[self.predict(X)]
+
+
+def test_clusters_of_other_packages_are_numbered_by_size_too():
+    texts = [*["apple"] * 3, *["berry"] * 4, *["cherry"] * 8, ""]
+    clustering = textmix.cluster(texts, language=None, model=ByWord())
+    assert clustering.labels.tolist() == [2] * 3 + [1] * 4 + [0] * 8 + [-1]
+    assert [(cluster.size, cluster.name) for cluster in clustering.clusters] == [
+        (8, "cherry"),
+        (4, "berry"),
+        (3, "apple"),
+    ]
+    assert clustering.estimator.labels_.tolist() == [1] * 3 + [2] * 4 + [3] * 8 + [0]
+    assert clustering.predict(["unheard", *texts]).tolist() == [-1, *clustering.labels.tolist()]
+    assert clustering.predict_proba(["apple", "berry", "cherry"]).tolist() == np.eye(3)[::-1].tolist()
+    noisy = textmix.cluster([*texts, "zebra"], language=None, model=DBSCAN(eps=0.5, min_samples=3))
+    assert noisy.labels.tolist() == [*clustering.labels.tolist(), -1]
 
 
 @pytest.mark.parametrize("model", ["dirichlet-multinomial", "dirichlet-process"])

@@ -33,6 +33,7 @@ from textmix.results.folder import write_run
 from textmix.results.frames import Frame
 from textmix.results.large_run import N_OUTLIERS
 from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture, plain_parameters
+from textmix.results.numbering import Numbering
 from textmix.results.run import Run, cluster_columns, count_documents, describe_run, document_columns, read_texts
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Examples, Typicality
@@ -89,9 +90,18 @@ class Clustering:
     def labels(self) -> NDArray[np.int32]:
         """The cluster of each text: 0, 1, … by falling size; −1 for texts without words.
 
-        Of other packages' estimators as these number them.
+        Also −1 for what an estimator of another package takes for noise; `estimator.labels_` has its own numbers.
         """
+        if self._numbering is not None:
+            return self._numbering.labels
         return np.where(self.corpus.empty_documents, -1, self.estimator.labels_).astype(np.int32)
+
+    @cached_property
+    def _numbering(self) -> Numbering | None:
+        """Of another package's estimator; ours number clusters by size themselves."""
+        if isinstance(self.estimator, DocumentMixture):
+            return None
+        return Numbering.of(self.estimator, self.corpus.empty_documents)
 
     @property
     def n_clusters(self) -> int:
@@ -104,7 +114,7 @@ class Clustering:
 
         They are the mixture's, given all words of all texts. The label of a consensus need not be the most probable.
         """
-        return np.asarray(self._fitted("probabilities_"))
+        return self._by_label(self._fitted("probabilities_"))
 
     @cached_property
     def outliers(self) -> NDArray[np.bool_]:
@@ -270,13 +280,17 @@ class Clustering:
 
     def predict_proba(self, texts: Iterable[str | None]) -> NDArray[np.float64]:
         """New texts' probability of each cluster and, in the last column, of a new one."""
-        return np.asarray(self._fitted("predict_proba")(self.corpus.count(texts)))
+        return self._by_label(self._fitted("predict_proba")(self.corpus.count(texts)))
+
+    def _by_label(self, probabilities: Any) -> NDArray[np.float64]:
+        return np.asarray(probabilities) if self._numbering is None else self._numbering.columns_of(probabilities)
 
     def assign(self, texts: Iterable[str | None]) -> Assignments:
         """Put new texts into the clusters, which stay as they are."""
         counts = self.corpus.count(texts)
         if not isinstance(self.estimator, PartitionMixture):
-            labels = np.asarray(self._fitted("predict")(counts), dtype=np.int32)
+            found = self._fitted("predict")(counts)
+            labels = np.asarray(found) if self._numbering is None else self._numbering.labels_of(found)
             labels[np.diff(counts.indptr) == 0] = -1
             probabilities = np.full(labels.size, np.nan)
             if isinstance(self.estimator, ScoredMixture):
