@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,31 @@ def pytest_collection_finish() -> None:
     """Let garbage collections pass over what was imported: large runs ask for them, some 0.3 s each otherwise."""
     gc.collect()
     gc.freeze()
+    gc.callbacks.append(_time_collection)
+
+
+_collection = {"began": 0.0, "was_slow": False}
+
+
+def _time_collection(phase: str, info: dict) -> None:
+    if phase == "start":
+        _collection["began"] = time.perf_counter()
+    elif info["generation"] == 2 and time.perf_counter() - _collection["began"] > 0.02:
+        _collection["was_slow"] = True
+
+
+def pytest_runtest_logfinish() -> None:
+    """And over what has come to stay since, such as what compiling a kernel leaves behind."""
+    if _collection["was_slow"]:
+        gc.collect()
+        gc.freeze()
+        _collection["was_slow"] = False
 
 
 def pytest_sessionfinish() -> None:
     """At exit all is collected, as in a program."""
+    if _time_collection in gc.callbacks:
+        gc.callbacks.remove(_time_collection)
     gc.unfreeze()
 
 
