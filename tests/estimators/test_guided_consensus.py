@@ -9,12 +9,17 @@ import pytest
 import scipy.sparse
 from sklearn.metrics import adjusted_rand_score
 
+import reference
 from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
 from textmix.estimators import consensus_mixture
 from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.guidance import Guidance, count_once, know_copies
 from textmix.inference import consensus
+from textmix.inference.guidance import Documents
+from textmix.inference.partition import SamplerSettings
+from textmix.inference.progress import Progress
+from textmix.priors.finite_dirichlet import finite_dirichlet
 
 
 def known_of(labels, per_topic=2):
@@ -330,6 +335,19 @@ def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
     model = ConsensusMixture(n_runs=4).fit(counts, y)
     assert not set(model.labels_[n_known:].tolist()) & set(model.known_clusters_.values())
     assert adjusted_rand_score(foreign_topics, model.labels_[n_known:]) > 0.9
+
+
+def test_the_log_joint_is_that_of_the_labels_also_where_documents_were_let_go():
+    fitting, foreign = [3, 0, 1], [0, 3, 1]
+    came = np.array([fitting, *[foreign] * 5, fitting])  # the last one is known, and one of six that came to it fits
+    documents = Documents(scipy.sparse.csr_array(came), np.zeros(1, np.int32), 1)
+    greedy = SamplerSettings(0, 0.0, "auto", polish=True)
+    found = consensus.fit_documents(
+        documents, True, 0.1, finite_dirichlet(2, 0.1), greedy, seed=0, progress=Progress(shown=False)
+    )
+    assert found.labels.tolist() == [1, 0, 0, 0, 0, 0, 1]
+    assert found.log_joint == pytest.approx(reference.log_joint(came, found.labels, 0.1, ("finite", 2, 0.1)))
+    assert not found.converged
 
 
 def test_known_clusters_are_named_right_when_documents_are_split_off():

@@ -19,7 +19,7 @@ from textmix.corpus import Corpus
 from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.guidance import arrange, count_once, know_copies, read_guidance, weigh_copies
-from textmix.estimators.partition_mixture import HELD, PartitionMixture
+from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
     agree,
@@ -39,7 +39,7 @@ from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.partition import FittedPartition, fit_partition
+from textmix.inference.partition import HELD, FittedPartition, fit_partition
 from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator, seed_from

@@ -16,14 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.partition import HELD, FittedPartition, fit_partition
 from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
 from textmix.results.words import ScoredWord, top_words
-
-HELD = SamplerSettings(0, 0.0, "auto", polish=False)  # labels as they are
 
 
 class PartitionMixture(DocumentMixture):

@@ -23,7 +23,7 @@ from textmix.engines.threads import side_by_side
 from textmix.inference.guidance import Documents, known_clusters, known_gains, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.ordering import order_by_size
-from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.partition import HELD, FittedPartition, SamplerSettings, fit_partition
 from textmix.inference.progress import Progress, Task
 from textmix.inference.seeds import START, generator
 from textmix.kernels.counts import document_frequencies, draw_words
@@ -145,7 +145,12 @@ def fit_documents(
     start = start_labels(documents, fitted.labels, gains)
     own_seed = int(generator(seed, START, 1).integers(2**63))
     fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, own_seed, progress, n_fixed)
-    return replace(fitted, labels=let_go(fitted.labels, documents, gains))
+    labels = let_go(fitted.labels, documents, gains)
+    if np.array_equal(labels, fitted.labels):
+        return fitted
+    prior = prior._replace(max_clusters=max(prior.max_clusters, int(labels.max()) + 1))
+    held = fit_partition(documents.counts, whole, labels, beta, prior, HELD, own_seed, progress)
+    return replace(fitted, labels=labels, log_joint=held.log_joint, converged=False)
 
 
 def n_visits(documents: Documents, n_sweeps: int) -> int:

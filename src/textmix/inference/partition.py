@@ -47,6 +47,9 @@ class SamplerSettings:
     perplexity: bool = False  # whether the trace has it
 
 
+HELD = SamplerSettings(0, 0.0, "auto", polish=False)  # labels as they are
+
+
 @dataclass(frozen=True)
 class FittedPartition:
     """Labels 0, 1, … by falling size (−1: no words) and how they came about."""
