@@ -177,7 +177,7 @@ def test_draws_match_the_enumerated_posterior_over_partitions_and_words(normalis
     expected = reference.feature_partition_posterior(counts, 3, *theta, normalised)
     state = make_state(counts, theta, make_settings(normalised=normalised), 1)
     rng, seen = np.random.default_rng(5), Counter()
-    n_draws, thin = (800, 3) if INTERPRETED else (6000, 6)
+    n_draws, thin = (800, 3) if INTERPRETED else (3000, 6)
     for _ in range(n_draws):
         for _ in range(thin):
             state.flip(5, rng)
@@ -257,7 +257,7 @@ def summary(theta, chosen, labels, counts) -> list[float]:
 
 def test_the_normalised_form_and_its_learned_hyperparameters_pass_a_joint_distribution_test():
     n_documents, n_words, n_clusters, length = 4, 4, 3, 5
-    n_draws = 400 if INTERPRETED else 6000
+    n_draws = 400 if INTERPRETED else 3000
     settings = make_settings(n_clusters, True, ("alpha", "omega", "lambda", "beta"), n_flips=4)
     rng = np.random.default_rng(11)
     direct = [summary(*draw_everything(rng, n_documents, n_words, n_clusters, length)) for _ in range(n_draws)]

@@ -32,7 +32,7 @@ INTERPRETED = bool(numba.config.DISABLE_JIT)
 @pytest.mark.parametrize("prior_name", ["finite, room left", "finite, few clusters", "process"])
 @pytest.mark.parametrize("last_two", [(0, 0), (0, 1)], ids=["together", "apart"])
 def test_sweeps_draw_from_the_posterior_given_the_fixed_documents(prior_name, last_two):
-    prior, rng, n_draws = PRIORS[prior_name], np.random.default_rng(1), 400 if INTERPRETED else 4000
+    prior, rng, n_draws = PRIORS[prior_name], np.random.default_rng(1), 400 if INTERPRETED else 2000
     together = last_two[0] == last_two[1]
     possible = {
         partition: probability
