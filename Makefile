@@ -2,13 +2,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test browser lint docs docs-screenshots bench faults lock clean
+.PHONY: demo test pytest browser lint docs docs-screenshots bench faults lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
 
+# Lint beside the tests: they wait now and then, for processes and for a browser.
+test: $(VENV)/installed-dev
+	$(MAKE) --no-print-directory -j 2 lint pytest
+
 # Files of tests side by side on two cores; more would compile the same kernels once more each.
-test: $(VENV)/installed-dev lint
+pytest: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # A browser for the tests of the page; without one they are skipped. Debian's, since that needs no download of its own.
