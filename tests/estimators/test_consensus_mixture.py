@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.metrics import adjusted_rand_score
 
 from textmix import ConsensusMixture
-from textmix.estimators import consensus_mixture
+from textmix.inference import consensus_fit
 
 
 def topics(n_documents=200, n_topics=6, length=30, seed=0):
@@ -107,7 +107,7 @@ def test_of_many_documents_a_sample_forms_the_clusters(monkeypatch):
     counts, labels = topics(n_documents=500)
     counts, labels = scipy.sparse.vstack((counts, counts[:100])), np.append(labels, labels[:100])  # some of them twice
     counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, scipy.sparse.csr_array((2, 100), dtype=int))))
-    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 200)
+    monkeypatch.setattr(consensus_fit, "MAX_SAMPLED", 200)
     model = ConsensusMixture(n_words=15).fit(counts)
     assert model.labels_[-2:].tolist() == [-1, -1]
     np.testing.assert_array_equal(model.labels_[:100], model.labels_[500:600])

@@ -12,10 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 import reference
 from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
-from textmix.estimators import consensus_mixture
 from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.guidance import Guidance, count_once, know_copies
-from textmix.inference import consensus
+from textmix.inference import consensus, consensus_fit
 from textmix.inference.guidance import Documents
 from textmix.inference.partition import SamplerSettings
 from textmix.inference.progress import Progress
@@ -141,7 +140,7 @@ def test_examples_from_elsewhere_say_what_a_cluster_is():
 
 def test_known_clusters_hold_where_a_sample_forms_the_clusters(monkeypatch):
     counts, labels = topics(n_documents=600)
-    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 200)
+    monkeypatch.setattr(consensus_fit, "MAX_SAMPLED", 200)
     y = known_of(labels, per_topic=70)  # more than half of the sample
     y[np.flatnonzero(labels == 4)[:2]] = "apples"  # as the sampler would not have it
     model = ConsensusMixture(n_words=15).fit(counts, y)
@@ -276,7 +275,7 @@ def contradicting(n_documents=200):
 @pytest.mark.parametrize("most", [1000, 60], ids=["all seen", "a sample"])
 @pytest.mark.parametrize("settings", [{}, {"n_clusters": 4}, {"n_clusters": 90}, {"duplicates": "once"}], ids=str)
 def test_y_holds_even_against_the_words(monkeypatch, most, settings):
-    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", most)
+    monkeypatch.setattr(consensus_fit, "MAX_SAMPLED", most)
     counts, y = contradicting()
     counts = scipy.sparse.csr_array(scipy.sparse.vstack((counts, counts[:50])))  # some known under another name
     y = np.append(y, np.where(np.arange(50) % 2 == 0, -1, (y[:50] + 1) % 4))
@@ -407,5 +406,5 @@ def test_known_clusters_without_texts_are_not_among_those_asked_for():
 
 
 def test_a_sample_that_has_no_word_in_common(monkeypatch):
-    monkeypatch.setattr(consensus_mixture, "MAX_SAMPLED", 10)
+    monkeypatch.setattr(consensus_fit, "MAX_SAMPLED", 10)
     assert ConsensusMixture(n_runs=2).fit(np.eye(30, dtype=int)).n_clusters_ == 30

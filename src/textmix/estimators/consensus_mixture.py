@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -16,55 +16,32 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
-from textmix.engines.engine import make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
-from textmix.estimators.guidance import arrange, count_once, know_copies, read_guidance, weigh_copies
+from textmix.estimators.guidance import Guidance, arrange, count_once, know_copies, read_guidance, weigh_copies
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
     ConsensusSettings,
-    agree,
     check_number,
     cluster_stabilities,
-    complete,
-    labels_as_words,
     mean_trace,
-    sample_runs,
-    share_words,
     split_off,
 )
-from textmix.inference.guidance import Documents, known_clusters, sample_rows
+from textmix.inference.consensus_fit import fit_consensus
+from textmix.inference.guidance import known_clusters
 from textmix.inference.identical import are_first, count_twins, group_twins, put_twins_together
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
-from textmix.inference.parallel import MEANS
-from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.partition import HELD, FittedPartition, fit_partition
-from textmix.inference.partitioned import deal_out_counts
+from textmix.inference.partition import HELD, fit_partition
 from textmix.inference.progress import Progress
-from textmix.inference.seeds import START, generator, seed_from
+from textmix.inference.seeds import seed_from
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
-LABEL_BETA = 0.6  # of granularity 1
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
-FINER = (1.0, 5.0, 25.0, 125.0)  # times the granularity, until there are as many clusters as were asked for
 ALL, ONCE = "all", "once"
-MAX_SAMPLED = 50_000  # documents that the runs see; others are put into the clusters that these form
-SPREAD = START - 1  # in place of a sweep's number
-SPREADING = ParallelSettings(1, 1e-3, True, MEANS, True)
-
-
-class Found(NamedTuple):
-    """What runs agree on."""
-
-    labels: NDArray[np.int32]  # of all documents that took part
-    rows: NDArray[np.int64]  # those of them that the runs saw
-    runs: list[FittedPartition]
-    run_labels: NDArray[np.int32]  # (run, document)
-    converged: bool  # labels are a fixed point of the second step
 
 
 class ConsensusMixture(PartitionMixture):
@@ -217,7 +194,9 @@ class ConsensusMixture(PartitionMixture):
             takes_part[takes_part] = count_once(counts[takes_part], guidance.known[takes_part], unit)
             guidance = weigh_copies(counts, guidance, unit)
         documents, rows = arrange(counts, takes_part, guidance)
-        found = self._cluster(documents, guidance.example_of.size, whole, unit)
+        seed, progress = seed_from(self.random_state), Progress(self.progress)
+        n_examples = guidance.example_of.size
+        found = fit_consensus(documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress)
         own = rows < counts.shape[0]
         labels = np.full(counts.shape[0], -1, np.int32)
         labels[rows[own]] = found.labels[own]
@@ -233,17 +212,8 @@ class ConsensusMixture(PartitionMixture):
             self._hold(counts, whole, labels, trace, found.converged)
             labels, clusters = renumber(labels, self._with_others(counts, labels, unit), clusters)
         if self.n_clusters is not None:
-            n_found, number = int(labels.max(initial=-1)) + 1, int(self.n_clusters)
-            apart, numbered = are_among(clusters, n_found), labels
-            if n_found < number:
-                numbered = split_off(counts, labels, number, unit, guidance.known)
-            elif n_found > number:
-                numbered = self._merge(counts, labels, unit, apart).cut_labels(labels, number)
-            labels, clusters = renumber(labels, numbered, clusters)
-            clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these
-            if apart.sum() > number:
-                message = f"n_clusters is {number:,}, but {apart.sum():,} clusters are known: some of them are merged"
-                warnings.warn(message, stacklevel=2)
+            number = int(self.n_clusters)
+            labels, clusters = self._bring_to_number(counts, labels, clusters, guidance, unit, number)
         self.known_clusters_ = dict(zip(guidance.names, clusters.tolist(), strict=True))
         self._known_documents = np.flatnonzero(is_known)
         return self._hold(counts, whole, labels, trace, found.converged)
@@ -252,40 +222,41 @@ class ConsensusMixture(PartitionMixture):
         """`fit` and its labels."""
         return self.fit(X, y, **known).labels_
 
-    def _cluster(self, documents: Documents, n_examples: int, whole: bool, unit: float) -> Found:
-        """What the runs agree on, for all documents that take part, the last ones being examples."""
-        seed, progress = seed_from(self.random_state), Progress(self.progress)
-        settings = ConsensusSettings(
+    def _settings(self) -> ConsensusSettings:
+        return ConsensusSettings(
             int(self.n_runs),
             int(self.n_words),
             int(self.n_start_clusters),
             float(self.alpha),
             float(self.beta),
             int(self.n_sweeps),
+            GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else float(self.granularity),
+            None if self.n_clusters is None else int(self.n_clusters),
         )
-        n_documents = documents.counts.shape[0]
-        rows = sample_rows(documents, MAX_SAMPLED, generator(seed, START))
-        shown = documents if rows.size == n_documents else documents.take(rows)
-        shared = shown._replace(counts=share_words(shown.counts))
-        runs = sample_runs(shared, whole, settings, seed, self.n_jobs, progress)
-        run_labels = np.stack([run.labels for run in runs])
-        shares_words = np.diff(shared.counts.indptr) > 0
-        labelled = shown._replace(counts=labels_as_words(run_labels))
-        granularity = GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else self.granularity
-        for times in FINER:
-            agreed = agree(labelled, LABEL_BETA / (granularity * times), seed, self.n_jobs, progress)
-            labels = complete(shown, agreed.labels, shares_words, unit)
-            own = labels[rows < n_documents - n_examples]
-            if self.n_clusters is None or np.unique(own[own >= 0]).size >= self.n_clusters:
-                break
-        if rows.size < n_documents:
-            of_all = np.full(n_documents, -1, np.int32)
-            of_all[rows] = np.where(shares_words, labels, -1)  # what is alone in the sample need not be so among all
-            labels = order_by_size(of_all)
-            if labels.max(initial=-1) >= 0:
-                labels = self._spread(documents, whole, labels, settings, seed, progress)
-            labels = complete(documents, labels, np.zeros(n_documents, bool), unit)
-        return Found(labels, rows, runs, run_labels, agreed.converged)
+
+    def _bring_to_number(
+        self,
+        counts: scipy.sparse.csr_array,
+        labels: NDArray[np.int32],
+        clusters: NDArray[np.int32],
+        guidance: Guidance,
+        unit: float,
+        number: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Labels of so many clusters, and those of the known ones, which are kept apart if that can be."""
+        n_found = int(labels.max(initial=-1)) + 1
+        apart, numbered = are_among(clusters, n_found), labels
+        if n_found < number:
+            numbered = split_off(counts, labels, number, unit, guidance.known)
+        elif n_found > number:
+            numbered = self._merge(counts, labels, unit, apart).cut_labels(labels, number)
+        labels, clusters = renumber(labels, numbered, clusters)
+        is_known = (labels >= 0) & (guidance.known >= 0)
+        clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these
+        if apart.sum() > number:
+            message = f"n_clusters is {number:,}, but {apart.sum():,} clusters are known: some of them are merged"
+            warnings.warn(message, stacklevel=3)
+        return labels, clusters
 
     def _with_others(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
         """Labels also of documents that took no part: that of those identical to them, else the most probable one."""
@@ -333,31 +304,6 @@ class ConsensusMixture(PartitionMixture):
     ) -> Merges:
         """How the clusters of documents are merged; those to be kept `apart` when there are no others left."""
         return merge_documents(counts, self._labels_that_count(counts, labels, unit), int(self.n_words), apart)
-
-    def _spread(
-        self,
-        documents: Documents,
-        whole: bool,
-        labels: NDArray[np.int32],
-        settings: ConsensusSettings,
-        seed: int,
-        progress: Progress,
-    ) -> NDArray[np.int32]:
-        """Labels of all documents by the parallel sampler, in as many clusters as a sample has or fewer.
-
-        It knows of no known clusters: their documents are put back into them afterwards.
-        """
-        source = deal_out_counts(documents.counts, settings.beta, whole)
-        prior = finite_dirichlet(int(labels.max(initial=0)) + 1, settings.alpha)
-        own_seed = int(generator(seed, SPREAD).integers(2**63))
-        with make_engine("threads", self.n_jobs, None) as engine:
-            fitted = fit_parallel(source, labels, settings.beta, prior, SPREADING, own_seed, engine, progress)
-        spread = fitted.partition.labels
-        if documents.n_known:
-            former = np.append(fitted.slots, -1)[spread].astype(np.int32)
-            former[documents.n_free :] = known_clusters(labels, documents)[documents.known]
-            spread = order_by_size(former)
-        return spread
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha

@@ -38,7 +38,7 @@ _WORDS, _RUN, _AGREE, _SEEN = range(4)  # what random numbers are for
 
 @dataclass(frozen=True)
 class ConsensusSettings:
-    """Of the runs."""
+    """Of the runs, and of what they are to agree on."""
 
     n_runs: int
     n_words: int  # that a run sees of a document
@@ -46,6 +46,8 @@ class ConsensusSettings:
     alpha: float
     beta: float
     n_sweeps: int
+    granularity: float = 1.0  # more is finer
+    n_clusters: int | None = None  # that there are to be at least, if that can be
 
 
 def share_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
