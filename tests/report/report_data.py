@@ -73,7 +73,8 @@ def report_data() -> dict[str, Any]:
             "id": "T-1",
             "text": "Alone in its cluster.",
             "cut": False,
-            "score": None,
+            "score": 0.0,
+            "alone": True,
             "cluster": 99,
         }
     )
@@ -90,7 +91,7 @@ def report_data() -> dict[str, Any]:
         "documents": {
             "n": len(texts),
             "n_without_words": 2,
-            "n_outliers": sum(text["score"] is None or text["score"] > 0.65 for text in texts),
+            "n_outliers": sum(text.get("alone") or text["score"] > 0.65 for text in texts),
             "n_clusters": len(clusters) + 30,
             "n_several": len(clusters),
             "n_skipped": 1204,
@@ -117,7 +118,12 @@ def report_data() -> dict[str, Any]:
         },
         "labels": {
             "column": "topic",
-            "scores": [["NMI (geometric)", 0.461], ["homogeneity", 0.466], ["AMI", 0.403], ["ARI", math.nan]],
+            "scores": [
+                ["NMI (geometric)", 0.461, "How much clusters and labels tell about each other."],
+                ["homogeneity", 0.466, "1 if each cluster has texts of one label."],
+                ["AMI", 0.403, "NMI less what chance would give."],
+                ["ARI", math.nan, "Of pairs of texts."],
+            ],
             "names": topics,
             "rows": [
                 {
@@ -155,7 +161,7 @@ def cluster(index: int, members: list[int], texts: list[dict[str, Any]], every: 
         "stability": 0.9 - (index * 7 % 11) / 20,
         "coherence": 0.4 - (index * 5 % 13) / 20,
         "n_outliers": index % 4,
-        "group": index % 10,
+        "colour": COLOURS[index % 10],
         "example": texts[members[0]]["text"],
         "probable": probable,
         "telling": telling,
@@ -177,11 +183,11 @@ def cluster(index: int, members: list[int], texts: list[dict[str, Any]], every: 
 def outliers(texts: list[dict[str, Any]]) -> dict[str, Any]:
     """Outliers by score, in steps of 0.05."""
     steps = [round(0.05 * i, 2) for i in range(20)]
-    listed = sorted(range(len(texts)), key=lambda i: -math.inf if texts[i]["score"] is None else -texts[i]["score"])
+    listed = sorted(range(len(texts)), key=lambda i: -math.inf if texts[i].get("alone") else -texts[i]["score"])
     return {
         "threshold": 0.65,
         "steps": steps,
-        "counts": [sum(text["score"] is None or text["score"] > step for text in texts) for step in steps],
+        "counts": [sum(text.get("alone") or text["score"] > step for text in texts) for step in steps],
         "texts": listed[:400],
         "n_listed": 400,
         "meaning": "A text fits nowhere if the words it shares with its cluster would be as probable by chance. The "
@@ -213,12 +219,20 @@ def map_chart(clusters: list[dict[str, Any]]) -> dict[str, Any]:
                 "y": [(1 + 0.35 * i) * math.sin(turn) for i, turn in enumerate(turns)],
                 "customdata": [item["index"] for item in clusters],
                 "marker": {
-                    "size": [12 + 3 * math.sqrt(item["size"]) for item in clusters],
-                    "color": [COLOURS[item["group"]] for item in clusters],
+                    "size": [item["size"] for item in clusters],
+                    "sizemode": "area",
+                    "sizeref": clusters[0]["size"] / 1058,
+                    "sizemin": 4,
+                    "color": [item["colour"] for item in clusters],
                 },
             }
         ],
-        "layout": {},
+        "layout": {
+            "xaxis": {"visible": False, "range": [-8, 8]},
+            "yaxis": {"visible": False, "range": [-8, 8]},
+            "showlegend": False,
+            "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        },
     }
 
 
@@ -258,7 +272,7 @@ def times_chart(clusters: list[dict[str, Any]]) -> dict[str, Any]:
                 "name": escape(item["name"], quote=False),
                 "x": months,
                 "y": [5 + (item["index"] * 7 + month * 3) % 13 for month in range(12)],
-                "line": {"color": COLOURS[item["group"]]},
+                "line": {"color": item["colour"]},
             }
             for item in shown
         ],
@@ -288,7 +302,7 @@ def large_report_data(n_clusters: int = 1000) -> dict[str, Any]:
             "stability": None,
             "coherence": None,
             "n_outliers": None,
-            "group": i % 10,
+            "colour": COLOURS[i % 10],
             "example": texts[3 * i]["text"],
             "probable": [[f"subject{i}", 0.5], ["document", 0.25]],
             "telling": [[f"subject{i}", 9.0], ["thing", 1.0]],

@@ -6,11 +6,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report_data import HOSTILE, HOSTILE_NAME, UNSEEN_SHOWN, large_report_data, report_data
+from report_data import HOSTILE, HOSTILE_NAME, UNSEEN_SHOWN, large_report_data, map_chart, report_data
 
 import textmix
 from textmix.report.page import render_page
@@ -28,6 +29,7 @@ OPTIONS = (
 )
 VIEWS = ("overview", "clusters", "cluster-2", "cluster-16", "outliers", "hierarchy", "course", "labels", "times")
 TIMEOUT = 20_000  # milliseconds, for machines that are busy
+NARROW_CHART = re.compile(r"^3\d\d(\.\d+)?$")
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 
 
@@ -269,11 +271,12 @@ def test_charts_follow_the_colour_scheme(full_page: Page) -> None:
 
 
 def test_charts_become_narrower_with_the_window(full_page: Page) -> None:
+    show(full_page, "overview")
     show(full_page, "times")
     full_page.set_viewport_size(NARROW)
-    expect(full_page.locator("[data-chart=times] .main-svg").first).to_have_attribute(
-        "width", re.compile(r"^3\d\d(\.\d+)?$")
-    )
+    expect(full_page.locator("[data-chart=times] .main-svg").first).to_have_attribute("width", NARROW_CHART)
+    show(full_page, "overview")  # drawn when the window was wide
+    expect(full_page.locator("[data-chart=map] .main-svg").first).to_have_attribute("width", NARROW_CHART)
 
 
 # Clusters
@@ -283,17 +286,27 @@ def test_search_narrows_by_name_words_and_texts(page: Page, data: dict[str, Any]
     show(page, "clusters")
     count, n = page.locator("#clusters-count"), len(data["clusters"])
     expect(count).to_have_text(f"{n} clusters")
-    search = page.get_by_label("Find in names, words and texts")
+    search = page.get_by_label("Find in names, words and the texts shown")
     search.fill("GIFT")
     expect(count).not_to_have_text(f"{n} clusters")
     expected = {
-        text["cluster"] for text in data["texts"] if "gift" in text["text"].lower() or "gift" in text.get("label", "")
-    } | {cluster["index"] for cluster in data["clusters"] if "gift" in str(cluster["telling"] + cluster["probable"])}
+        cluster["index"]
+        for cluster in data["clusters"]
+        if "gift" in str(cluster["telling"] + cluster["probable"])
+        or any("gift" in data["texts"][place]["text"].lower() for place in cluster["typical"] + cluster["unusual"])
+    }
     expect(count).to_have_text(f"{len(expected)} of {n} clusters")
     expect(rows(page)).to_have_count(len(expected))
+    expect(rows(page).locator(".hits").filter(has_text="in its name or words")).not_to_have_count(0)
     search.fill("concierge investigation")  # both in one text only
     expect(rows(page)).to_have_count(1)
     expect(rows(page).locator(".hits")).to_have_text("in 1 text")
+    rows(page).get_by_role("link").click()
+    expect(page.locator("#view-cluster .document").filter(has=page.locator(".found"))).to_contain_text(["concierge"])
+    page.go_back()
+    for not_shown in ("arriving", "T-0271", "login_password"):  # a text that is in no cluster's page, an id, a label
+        search.fill(not_shown)
+        expect(rows(page)).to_have_count(0)
     search.fill("zzzz")
     expect(page.locator("#clusters-nothing")).to_be_visible()
     search.fill("")
@@ -414,6 +427,7 @@ def test_outlier_threshold_by_keyboard(page: Page, data: dict[str, Any]) -> None
     page.keyboard.press("End")
     expect(listed).to_have_count(1)  # alone in its cluster, without a score
     expect(listed).to_contain_text("alone")
+    expect(listed).not_to_contain_text("score")
     page.keyboard.press("Home")
     expect(listed).to_have_count(100)
     page.get_by_role("button", name="Show 100 more of 400").click()
@@ -445,6 +459,27 @@ def test_number_of_clusters_by_keyboard(page: Page, data: dict[str, Any]) -> Non
     expect(groups).to_have_count(1)
     expect(groups).to_contain_text(f"{sum(tree['sizes'])} texts")
     expect(groups.get_by_role("link")).to_have_count(n)
+
+
+def test_single_texts_do_not_swamp_the_hierarchy(
+    open_page: Callable[..., Page], tmp_path: Path, data: dict[str, Any]
+) -> None:
+    tree = {"names": ["parcels", "refunds", "a", "b", "c"], "sizes": [9, 5, 1, 1, 1], "clusters": [0, 1, 90, 91, 92]}
+    tree |= {"pairs": [[0, 3], [0, 4], [0, 2], [0, 1]], "costs": [1, 2, 3, 4]}
+    page = open_page(f"{written(tmp_path, {**data, 'hierarchy': tree, 'charts': {}})}#hierarchy")
+    groups, alone = page.locator("#hierarchy-list > li"), page.locator("#hierarchy-alone")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    expect(groups).to_have_count(2)
+    expect(alone).to_have_text("and 3 texts alone, each a cluster of its own")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(groups.first).to_contain_text("2 texts that were alone")
+    expect(alone).to_have_text("and 1 text alone, a cluster of its own")
+    page.keyboard.press("Home")
+    expect(groups).to_have_count(1)
+    expect(groups).to_contain_text("and 3 texts that were alone")
+    expect(alone).to_be_empty()
 
 
 # Keyboard
@@ -531,11 +566,23 @@ def test_page_never_scrolls_sideways(full_page: Page) -> None:
             expect(full_page.locator("html")).to_have_js_property("scrollWidth", size["width"])
 
 
+def lie_over_each_other(one: dict[str, float], other: dict[str, float]) -> bool:
+    across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+    down = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
+    return across > 1 and down > 4  # boxes of letters have some air
+
+
 def test_telephone_in_the_dark(open_page: Callable[..., Page], address: str) -> None:
     page = open_page(address, viewport=NARROW, color_scheme="dark", is_mobile=True, has_touch=True)
     for view in VIEWS:
         show(page, view)
         assert page.evaluate("document.documentElement.scrollWidth <= 390 && innerWidth <= 390"), view
+    show(page, "overview")
+    names = page.locator(".map .annotation-text")
+    assert names.count() >= 5
+    boxes = names.evaluate_all("nodes => nodes.map((node) => node.getBoundingClientRect().toJSON())")
+    assert all(box["left"] >= 0 and box["right"] <= NARROW["width"] for box in boxes)
+    assert not [pair for pair in combinations(boxes, 2) if lie_over_each_other(*pair)]
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert all(int(part) < 60 for part in re.findall(r"\d+", background)[:3])
 
@@ -552,6 +599,7 @@ def test_no_barriers(open_page: Callable[..., Page], tmp_path: Path, scheme: str
     data = report_data()
     # Little of everything: axe takes its time for every element.
     data["clusters"] = [cluster for cluster in data["clusters"] if cluster["index"] in {0, 1, 2, 16}]
+    data["charts"]["map"] = map_chart(data["clusters"])
     data["labels"]["rows"] = data["labels"]["rows"][:4]
     data["outliers"]["texts"] = data["outliers"]["texts"][:5]
     address = written(tmp_path, data)

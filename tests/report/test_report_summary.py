@@ -10,8 +10,8 @@ import pytest
 import textmix
 from test_clustering import LABELS, TEXTS
 from textmix.report import summarise_report
-from textmix.report.charts import time_chart
-from textmix.report.examples import MAX_CHARACTERS, word_forms
+from textmix.report.charts import N_OVER_TIME, OTHERS, PALETTE, cluster_colours, time_chart
+from textmix.report.examples import MAX_CHARACTERS, MAX_NAME, short_names, word_forms
 from textmix.report.page import plain_data
 
 STRANGE = ["zebra giraffe", "", "refund login parcel bank courier page money reset late"]
@@ -131,7 +131,8 @@ def test_labels_are_compared(clustering, summary):
         if text_label
     ]
     assert total == sum(label in several for label in known)
-    assert dict(labels["scores"])["AMI"] > 0.5
+    assert {name: value for name, value, _ in labels["scores"]}["AMI"] > 0.5
+    assert all(meaning for _, _, meaning in labels["scores"])
     assert summary["charts"]["confusion"]["data"][0]["y"] == [row["name"] for row in labels["rows"]]
 
 
@@ -148,8 +149,18 @@ def test_charts_are_there_for_what_is_known(clustering, summary):
     assert set(summarise_report(bare._report_source(None))["charts"]) == {"map", "trace"}
     shown = summary["charts"]["map"]["data"][0]
     assert shown["customdata"] == [cluster["index"] for cluster in summary["clusters"]]
-    total = sum(sum(bars["y"]) for bars in summary["charts"]["times"]["data"])
-    assert total == (clustering.labels >= 0).sum()
+    times = summary["charts"]["times"]["data"]
+    assert sum(sum(bars["y"]) for bars in times) == (clustering.labels >= 0).sum()
+    colours = {cluster["name"]: cluster["colour"] for cluster in summary["clusters"]}
+    assert shown["marker"]["color"] == list(colours.values())
+    assert {bars["name"]: bars["marker"]["color"] for bars in times} == {**colours, "all others": OTHERS}
+
+
+def test_the_largest_clusters_have_shades_of_their_groups_colour():
+    groups = np.array([0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0])
+    colours = cluster_colours(groups)
+    assert len({*colours[:N_OVER_TIME], OTHERS}) == N_OVER_TIME + 1
+    assert [colours[0], colours[1], *colours[N_OVER_TIME:]] == [PALETTE[group] for group in (0, 1, 1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -167,12 +178,13 @@ def test_times_are_counted_by_a_unit_that_suits_them(clustering, last, unit, n_b
     times = np.full(len(ALL), np.datetime64("2024-01-01", "s"))
     times[3] = np.datetime64(last, "s")
     times[4] = np.datetime64("NaT")
-    chart = time_chart(clustering.clusters, clustering.labels, times)
+    colours = ["#4c78c8"] * clustering.n_clusters
+    chart = time_chart(clustering.clusters, colours, clustering.labels, times)
     assert chart["layout"]["xaxis"]["title"]["text"] == f"by {unit}"
     assert {len(bars["x"]) for bars in chart["data"]} == {n_bins}
     assert chart["data"][0]["x"][0].startswith("2024-01-01")  # a Monday
     assert sum(sum(bars["y"]) for bars in chart["data"]) == (clustering.labels >= 0).sum() - 1
-    assert time_chart(clustering.clusters, clustering.labels, np.full(len(ALL), np.datetime64("NaT"))) is None
+    assert time_chart(clustering.clusters, colours, clustering.labels, np.full(len(ALL), np.datetime64("NaT"))) is None
 
 
 def test_names_in_charts_are_text(clustering):
@@ -191,6 +203,33 @@ def test_words_are_highlighted_as_they_are_written():
     assert word_forms(clustering.corpus, texts)[column] == ["refund", "refunded", "refunds"]
     own = textmix.cluster(texts, tokenizer=lambda text: [f"{word}!" for word in text.split()])
     assert word_forms(own.corpus, texts) == {}  # its words are none that can be found again
+
+
+def test_the_telling_words_are_those_highlighted(summary):
+    for cluster in summary["clusters"]:
+        assert set(cluster["highlight"]) <= {word for word, _ in cluster["telling"]}
+        assert cluster["highlight"]
+
+
+def test_long_names_that_differ_stay_different():
+    names = ["a" * 300, "a" * 299 + "b", "a" * 150 + "x" + "a" * 149, "short"]
+    short = short_names([*names, *names])
+    assert list(short) == names
+    assert len(set(short.values())) == len(names)
+    assert short["short"] == "short"
+    assert max(map(len, short.values())) < MAX_NAME + 10
+
+
+def test_copies_make_no_coherence_where_they_count_once():
+    texts = [*TEXTS, *["refund parcel"] * 40]
+    distinct = list({tuple(sorted(text.split())): text for text in texts}.values())
+    once, every = (
+        summarise_report(textmix.cluster(given, language=None, duplicates=duplicates)._report_source(None))
+        for given, duplicates in ((texts, "once"), (distinct, "all"))
+    )
+    assert {tuple(dict(cluster["probable"])): cluster["coherence"] for cluster in once["clusters"]} == {
+        tuple(dict(cluster["probable"])): cluster["coherence"] for cluster in every["clusters"]
+    }
 
 
 def test_long_texts_are_cut():

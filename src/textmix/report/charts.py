@@ -31,7 +31,21 @@ _UNITS = (
 )
 
 
-def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], groups: NDArray[Any]) -> Figure:
+def cluster_colours(groups: NDArray[Any]) -> list[str]:
+    """A colour for each cluster, by falling size: its group's; the largest clusters have shades of it, no two alike."""
+    ranks = [int(np.count_nonzero(groups[:place] == group)) for place, group in enumerate(groups[:N_OVER_TIME])]
+    shades = [_shade(PALETTE[group], rank) for group, rank in zip(groups, ranks, strict=False)]
+    return shades + [PALETTE[group] for group in groups[N_OVER_TIME:]]
+
+
+def _shade(colour: str, rank: int) -> str:
+    """The colour itself, then lighter and darker ones in turn."""
+    towards, part = (255 if rank % 2 else 0), 1.0 - 0.65 ** ((rank + 1) // 2)
+    channels = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return "#" + "".join(f"{round(channel + part * (towards - channel)):02x}" for channel in channels)
+
+
+def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], colours: Sequence[str]) -> Figure:
     """A bubble for each cluster, its area by its size, near those that have words in common."""
     sizes = np.array([cluster.size for cluster in clusters], dtype=float)
     data = {
@@ -47,18 +61,17 @@ def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], groups: 
             "sizemode": "area",
             "sizeref": 2.0 * float(sizes.max(initial=1.0)) / 46.0**2,
             "sizemin": 4,
-            "color": [colour_of(int(group)) for group in groups],
+            "color": list(colours),
             "opacity": 0.8,
+            "line": {"width": 0},
         },
     }
-    axis = {"visible": False, "range": [-1.15, 1.15]}
-    layout = {"xaxis": axis, "yaxis": axis, "showlegend": False, "hovermode": "closest", "dragmode": False}
+    axes = {
+        name: {"visible": False, "range": [-extent, extent]}
+        for name, extent in zip(("xaxis", "yaxis"), 1.15 * np.abs(points).max(axis=0, initial=0.5), strict=True)
+    }
+    layout = {**axes, "showlegend": False, "hovermode": "closest", "dragmode": False}
     return {"data": [data], "layout": {**layout, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}}
-
-
-def colour_of(group: int) -> str:
-    """The colour of a group; −1 has none of its own."""
-    return OTHERS if group < 0 else PALETTE[group % len(PALETTE)]
 
 
 def trace_chart(trace: Mapping[str, NDArray[Any]]) -> Figure | None:
@@ -82,7 +95,6 @@ def trace_chart(trace: Mapping[str, NDArray[Any]]) -> Figure | None:
                 "y": [None if value != value else float(f"{value:.8g}") for value in values],
                 "xaxis": f"x{number}",
                 "yaxis": f"y{number}",
-                "line": {"color": PALETTE[place - 1]},
             }
         )
         layout[f"yaxis{number}"] = {"title": {"text": title}}
@@ -93,18 +105,20 @@ def trace_chart(trace: Mapping[str, NDArray[Any]]) -> Figure | None:
 _TRACED = (("n_clusters", "clusters"), ("n_moved", "texts moved"), ("log_joint", "log joint"))
 
 
-def time_chart(clusters: Sequence[Cluster], labels: NDArray[np.int32], times: Times) -> Figure | None:
-    """How many texts each of the largest clusters has by hour, day, week, month or year; None without times."""
+def time_chart(
+    clusters: Sequence[Cluster], colours: Sequence[str], labels: NDArray[np.int32], times: Times
+) -> Figure | None:
+    """How many texts each of the first clusters has by hour, day, week, month or year; None without times."""
     known = ~np.isnat(times) & (labels >= 0)
     if not known.any():
         return None
     name, bins, starts = _periods(times[known])
     n_bins = len(starts)
-    leading = sorted(clusters, key=lambda cluster: -cluster.size)[:N_OVER_TIME]
+    leading = clusters[:N_OVER_TIME]
     data = []
-    for place, cluster in enumerate(leading):
+    for cluster, colour in zip(leading, colours, strict=False):
         counts = np.bincount(bins[labels[known] == cluster.index], minlength=n_bins)
-        data.append(_bars(plain(cluster.name), starts, counts, colour_of(place)))
+        data.append(_bars(plain(cluster.name), starts, counts, colour))
     rest = np.bincount(bins[~np.isin(labels[known], [cluster.index for cluster in leading])], minlength=n_bins)
     if rest.any():
         data.append(_bars("all others", starts, rest, OTHERS))

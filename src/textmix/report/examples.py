@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from textmix.report.source import Source
 from textmix.results.typical import Example, Examples
 
 MAX_CHARACTERS = 500  # of a text that is shown
-MAX_NAME = 100  # of an id or a label
+MAX_NAME = 100  # of an id or a label, about
 
 _WORD = re.compile(r"\w+")
 
@@ -25,6 +26,7 @@ class TextList:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._short_labels = short_names(source.corpus.labels or ())
         self._place_of: dict[int, int] = {}
         self.entries: list[dict[str, Any]] = []
 
@@ -44,13 +46,31 @@ class TextList:
             "cluster": int(self._source.labels[example.document]),
             "score": None if scores is None else float(scores[example.document]),
         }
-        for name, values in (("id", corpus.ids), ("label", corpus.labels)):
-            if values is not None:
-                entry[name] = values[example.document][:MAX_NAME]
+        if corpus.ids is not None:
+            entry["id"] = _shorten(corpus.ids[example.document])
+        if corpus.labels is not None:
+            entry["label"] = self._short_labels[corpus.labels[example.document]]
         if corpus.times is not None and not np.isnat(corpus.times[example.document]):
             entry["time"] = str(corpus.times[example.document])
         self.entries.append(entry)
         return place
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Names, long ones without their middle; those that would be alike then have numbers."""
+    seen: Counter[str] = Counter()
+    result = {}
+    for name in dict.fromkeys(names):
+        short = _shorten(name)
+        seen[short] += 1
+        result[name] = short if seen[short] == 1 else f"{short} ({seen[short]})"
+    return result
+
+
+def _shorten(name: str) -> str:
+    """The beginning and the end of a long name."""
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[:half]} … {name[-half:]}"
 
 
 def most_typical(source: Source, n: int) -> list[list[Example]]:

@@ -10,11 +10,20 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.inference.identical import group_twins
 from textmix.inference.merging import Merges, merge_clusters
 from textmix.metrics import agreement, npmi_coherence
 from textmix.metrics.comparison import SCORE_NAMES
-from textmix.report.charts import PALETTE, confusion_chart, map_chart, time_chart, trace_chart
-from textmix.report.examples import MAX_CHARACTERS, MAX_NAME, TextList, least_typical, most_typical, word_forms
+from textmix.report.charts import (
+    OTHERS,
+    PALETTE,
+    cluster_colours,
+    confusion_chart,
+    map_chart,
+    time_chart,
+    trace_chart,
+)
+from textmix.report.examples import MAX_CHARACTERS, TextList, least_typical, most_typical, short_names, word_forms
 from textmix.report.source import Source
 from textmix.results.nearness import cluster_distances, place_clusters
 from textmix.results.typical import Example
@@ -36,18 +45,32 @@ BY_SCORE = (
     "Texts alone in their cluster fit nowhere whatever the threshold."
 )
 ALONE = "Texts in clusters of very few texts fit nowhere."
+SCORE_MEANINGS = {
+    "nmi_geometric": "How much clusters and labels tell about each other: 0 nothing, 1 all. The papers' measure; it "
+    "favours many clusters.",
+    "nmi_arithmetic": "The same by another mean, the one that most programs use; it equals the V-measure.",
+    "homogeneity": "1 if each cluster has texts of one label only. Many small clusters make it high.",
+    "completeness": "1 if the texts of each label are in one cluster. Few large clusters make it high.",
+    "ami": "NMI less what chance would give: near 0 for clusters drawn at random. Best where there are many more "
+    "clusters than labels, or far fewer.",
+    "ari": "Of pairs of texts: whether clusters and labels agree which belong together. 0 is chance, 1 the same "
+    "groups; large clusters count most.",
+}
 
 
 def summarise(source: Source) -> dict[str, Any]:
     """Everything that the page shows (README.md in this folder has the parts)."""
-    described = [cluster for cluster in source.clusters if cluster.size > 1][:MAX_CLUSTERS]
+    several = [cluster for cluster in source.clusters if cluster.size > 1]
+    described = sorted(several, key=lambda cluster: -cluster.size)[:MAX_CLUSTERS]
     near = _Neighbours(source, [cluster.index for cluster in described[:MAX_MAPPED]])
     texts = TextList(source)
     labels = _compare_labels(source)
     charts = {
-        "map": map_chart(described[:MAX_MAPPED], near.points, near.groups) if described else None,
+        "map": map_chart(described[:MAX_MAPPED], near.points, near.colours) if described else None,
         "trace": trace_chart(source.trace),
-        "times": None if source.corpus.times is None else time_chart(described, source.labels, source.corpus.times),
+        "times": None
+        if source.corpus.times is None
+        else time_chart(described, near.colours, source.labels, source.corpus.times),
         "confusion": None if labels is None else labels.pop("chart"),
     }
     clusters = _describe_clusters(source, [cluster.index for cluster in described], near, texts)
@@ -93,11 +116,11 @@ class _Neighbours:
         self._vocabulary = source.corpus.vocabulary
         self._distances = cluster_distances(self._counts)
         self.points = place_clusters(self._distances)
-        self.groups = _group(self._counts)
+        self.colours = cluster_colours(_group(self._counts))
 
-    def group_of(self, cluster: int) -> int:
-        """The colour group of a cluster, −1 if it is not on the map."""
-        return int(self.groups[self._place_of[cluster]]) if cluster in self._place_of else -1
+    def colour_of(self, cluster: int) -> str:
+        """The colour of a cluster on the map; one that is not there has none of its own."""
+        return self.colours[self._place_of[cluster]] if cluster in self._place_of else OTHERS
 
     def nearest(self, cluster: int) -> list[dict[str, Any]]:
         """The nearest clusters with the words that are more frequent here, and there."""
@@ -149,7 +172,7 @@ def _describe_clusters(
     coherences = np.full(len(described), np.nan)
     if source.texts is not None:
         lists = [[column_of[word] for word, _ in probable[cluster][:N_COHERENT]] for cluster in described]
-        coherences = npmi_coherence(source.corpus.counts, lists)
+        coherences = npmi_coherence(_counts_that_count(source), lists)
     typical, unusual = most_typical(source, N_TYPICAL), least_typical(source, N_UNUSUAL)
     n_outliers = np.bincount(source.labels[source.outliers & (source.labels >= 0)], minlength=len(source.clusters))
     shown = [text[:MAX_CHARACTERS] for cluster in described for _, text in (*typical[cluster], *unusual[cluster])]
@@ -157,7 +180,7 @@ def _describe_clusters(
     result = []
     for place, index in enumerate(described):
         cluster = source.clusters[index]
-        columns = dict.fromkeys(column_of[word] for word, _ in (*telling[index], *probable[index]))
+        told_by = [[word, score] for word, score in telling[index] if score > 0]
         of_typical = {document for document, _ in typical[index]}
         result.append(
             {
@@ -169,16 +192,24 @@ def _describe_clusters(
                 "stability": cluster.stability,
                 "coherence": float(coherences[place]),
                 "n_outliers": int(n_outliers[index]),
-                "group": near.group_of(index),
+                "colour": near.colour_of(index),
                 "probable": [[word, score] for word, score in probable[index]],
-                "telling": [[word, score] for word, score in telling[index] if score > 0],
-                "highlight": [form for column in columns for form in forms.get(column, ())],
+                "telling": told_by,
+                "highlight": [form for word, _ in told_by for form in forms.get(column_of[word], ())],
                 "typical": texts.add(typical[index]),
                 "unusual": texts.add(example for example in unusual[index] if example.document not in of_typical),
                 "nearest": near.nearest(index),
             }
         )
     return result
+
+
+def _counts_that_count(source: Source) -> scipy.sparse.csr_array:
+    """The counts of all documents; of identical ones once, if the run counts them so."""
+    counts = source.corpus.counts
+    if source.run.get("settings", {}).get("parameters", {}).get("duplicates") != "once":
+        return counts
+    return counts[np.unique(group_twins(counts, unit=1.0), return_index=True)[1]]
 
 
 def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:
@@ -257,7 +288,8 @@ def _compare_labels(source: Source) -> dict[str, Any] | None:
         return None
     frequent = [name for name, _ in Counter(label for label in known if label).most_common()]
     place_of = {name: min(place, MAX_LABELS) for place, name in enumerate(frequent)}
-    names = [name[:MAX_NAME] for name in frequent[:MAX_LABELS]]
+    short = short_names(known)
+    names = [short[name] for name in frequent[:MAX_LABELS]]
     if len(frequent) > MAX_LABELS:
         names.append(f"{len(frequent) - MAX_LABELS:,} others")
     shown = [cluster.index for cluster in source.clusters if cluster.size > 1][:MAX_COMPARED]
@@ -272,7 +304,7 @@ def _compare_labels(source: Source) -> dict[str, Any] | None:
     ]
     return {
         "column": column or "label",
-        "scores": [[title, scores[name]] for name, title in SCORE_NAMES.items()],
+        "scores": [[title, scores[name], SCORE_MEANINGS[name]] for name, title in SCORE_NAMES.items()],
         "n": scores["n_documents"],
         "names": names,
         "rows": rows,

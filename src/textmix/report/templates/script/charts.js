@@ -1,6 +1,6 @@
-// Plotly's charts: drawn when their view is first seen, in the colours of the page, and again when those change.
+// Plotly's charts: drawn when their view is seen, in the colours of the page, and laid out anew when these or the width change.
 
-const drawn = new Map(); // element -> name of its chart
+const drawn = new Map(); // element -> its width and the colour scheme that it is laid out for
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 const narrow = matchMedia("(max-width: 640px)");
 
@@ -12,54 +12,49 @@ function loadPlotly() {
   source.remove();
 }
 
-/** Draws the charts of a view that are not drawn yet; first the view is painted. */
+const conditions = (node) => `${node.clientWidth} ${darkScheme.matches}`;
+
+/** Draws the charts of a view that are not drawn yet, or for other conditions; first the view is painted. */
 function drawCharts(view) {
-  const waiting = [...view.querySelectorAll("[data-chart]")].filter((node) => !drawn.has(node));
+  const waiting = [...view.querySelectorAll("[data-chart]")].filter((node) => drawn.get(node) !== conditions(node));
   if (!waiting.length) return;
   requestAnimationFrame(() =>
     setTimeout(() => {
       if (view.hidden) return;
       loadPlotly();
-      for (const node of waiting) if (!drawn.has(node)) draw(node, node.dataset.chart);
+      for (const node of waiting) draw(node, node.dataset.chart);
     }),
   );
 }
 
 function draw(node, name) {
-  drawn.set(node, name);
-  const figure = charts[name];
-  const { rows = 1 } = (figure.layout && figure.layout.grid) || {};
-  if (rows > 1) node.style.height = `${12 * rows}rem`;
+  const isNew = !drawn.has(node);
+  const { data, layout } = charts[name];
+  if (layout.grid) node.style.height = `${12 * layout.grid.rows}rem`;
+  drawn.set(node, conditions(node));
+  if (!isNew) {
+    window.Plotly.relayout(node, styled(layout, name, node));
+    return;
+  }
   const config = { displaylogo: false, responsive: true, displayModeBar: false, showTips: false, doubleClick: "reset" };
-  const traces = figure.data.map((trace) => prepared(trace, name));
-  window.Plotly.newPlot(node, traces, styled(figure.layout || {}, name), config).then(() => {
-    if (name === "map") node.on("plotly_click", (event) => openCluster(event.points[0]));
+  const traces = name === "map" ? data.map(withLabels) : data;
+  window.Plotly.newPlot(node, traces, styled(layout, name, node), config).then(() => {
+    if (name === "map") node.on("plotly_click", ({ points: [point] }) => goTo(`#cluster-${point.customdata}`));
     node.dataset.drawn = "";
   });
-}
-
-function openCluster(point) {
-  const index = pointCluster(point.customdata);
-  if (clusterByIndex.has(index)) goTo(`#cluster-${index}`);
 }
 
 /** Plotly reads a little markup: a name must not be taken for it. In the figures given (charts.py) none is. */
 const literal = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-function prepared(trace, name) {
-  const copy = { ...trace };
-  // WebGL's regl makes its functions from strings, which the page's policy forbids.
-  if (copy.type === "scattergl") copy.type = "scatter";
-  if (name !== "map" || !Array.isArray(trace.customdata)) return copy;
-  copy.hovertext = trace.customdata.map((customdata) => pointLabel(clusterByIndex.get(pointCluster(customdata))));
-  copy.hovertemplate = "%{hovertext}<extra></extra>";
-  copy.marker = { opacity: 0.9, line: { width: 0 }, ...trace.marker };
-  return copy;
+/** The map's points, with the words of their clusters for whoever points at them. */
+function withLabels(trace) {
+  const hovertext = trace.customdata.map((index) => pointLabel(clusterByIndex.get(index)));
+  return { ...trace, hovertext, hovertemplate: "%{hovertext}<extra></extra>" };
 }
 
 function pointLabel(cluster) {
-  if (!cluster) return "";
-  const words = (cluster.telling || cluster.probable || []).slice(0, 5).map(([word]) => word);
+  const words = cluster.telling.slice(0, 5).map(([word]) => word);
   return `<b>${literal(cut(cluster.name, 60))}</b><br>${countedTexts(cluster.size)}<br>${literal(cut(words.join(", "), 70))}`;
 }
 
@@ -67,67 +62,82 @@ const cut = (text, length) => ([...text].length > length ? `${[...text].slice(0,
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function styled(layout, name) {
-  const axis = { gridcolor: variable("--line"), linecolor: variable("--line"), zerolinecolor: variable("--line"), tickcolor: variable("--line") };
+function styled(layout, name, node) {
+  const line = variable("--line");
+  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line };
+  const font = { family: variable("--font"), size: 13, color: variable("--ink") };
   const copy = {
+    margin: { l: 56, r: 16, t: 16, b: 48 },
     ...layout,
     autosize: true,
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: variable("--font"), size: 13, color: variable("--ink") },
-    hoverlabel: { bgcolor: variable("--card"), bordercolor: variable("--line"), font: { family: variable("--font"), size: 13, color: variable("--ink") }, align: "left" },
-    colorway: layout.colorway || [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((group) => variable(`--group-${group}`)),
+    font,
+    hoverlabel: { bgcolor: variable("--card"), bordercolor: line, font, align: "left" },
+    colorway: [variable("--accent")], // the colours of clusters are given
     dragmode: narrow.matches ? false : layout.dragmode,
+    legend: { ...layout.legend, orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
   };
-  if (layout.grid) copy.grid = { pattern: "independent", ...layout.grid };
-  delete copy.width;
-  delete copy.height;
-  if (!layout.margin) copy.margin = name === "map" ? { l: 8, r: 8, t: 8, b: 8 } : { l: 56, r: 16, t: 16, b: 48 };
-  if (name === "map" && !layout.annotations) copy.annotations = mapLabels();
-  const axes = Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key));
-  for (const key of new Set(["xaxis", "yaxis", ...axes])) {
-    copy[key] = { automargin: true, ...layout[key], ...axis };
-    if (name === "map") Object.assign(copy[key], { visible: false });
-  }
-  if (name !== "map") copy.legend = { ...layout.legend, orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" };
+  for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) copy[key] = { automargin: true, ...layout[key], ...axis };
+  if (name === "map") copy.annotations = mapLabels(node);
   return copy;
 }
 
-/** Names of the largest clusters, each under its point, as far as they do not lie over each other. */
-function mapLabels() {
-  const points = charts.map.data.flatMap(mapPoints);
-  if (narrow.matches || !points.length) return [];
-  const extent = (values) => values.reduce((a, b) => Math.max(a, b)) - values.reduce((a, b) => Math.min(a, b)) || 1;
-  const [width, height] = [extent(points.map((point) => point.x)), extent(points.map((point) => point.y))];
-  const left = points.map((point) => point.x).reduce((a, b) => Math.min(a, b));
+/** Names of the largest clusters, or their first words, beside their points where they lie over nothing; five of them at least. */
+function mapLabels(node) {
+  const { clientWidth: width, clientHeight: height } = node;
+  const font = { size: narrow.matches ? 11 : 12, color: variable("--ink") };
+  const measure = document.createElement("canvas").getContext("2d");
+  measure.font = `${font.size}px ${variable("--font")}`;
+  const bubbles = mapBubbles(node);
   const placed = [];
-  for (const cluster of clusters.slice(0, 20)) {
-    const point = points.find(({ index }) => index === cluster.index);
-    const covers = (other) => Math.abs(other.x - point.x) / width < 0.27 && Math.abs(other.y - point.y) / height < 0.06;
-    if (point && !placed.some(covers)) placed.push({ ...point, name: cluster.name });
+  for (const [rank, bubble] of bubbles.slice(0, narrow.matches ? 8 : 20).entries()) {
+    const { name } = clusterByIndex.get(bubble.index);
+    const places = [name, name.split(", ")[0]].flatMap((part) => {
+      const text = cut(part, narrow.matches ? 22 : 28);
+      return placesBeside(bubble, measure.measureText(text).width + 4, font.size + 3).map((box) => ({ ...box, text }));
+    });
+    const possible = places.filter((box) => box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height && !placed.some((other) => overlap(box, other)));
+    const free = possible.find((box) => !bubbles.some((other) => overlap(box, other)));
+    if (free || (rank < 5 && possible.length)) placed.push(free || possible.at(-1));
   }
-  return placed.map(({ x, y, radius, name }) => {
-    const across = (x - left) / width;
-    const side = across < 0.12 ? "left" : across > 0.88 ? "right" : "center"; // of the name, so that it stays in the map
-    const xshift = side === "left" ? -radius : side === "right" ? radius : 0;
-    const font = { size: 12, color: variable("--ink") };
-    return { x, y, text: literal(cut(name, 28)), xanchor: side, xshift, yanchor: "top", yshift: -radius - 1, showarrow: false, font };
+  return placed.map(({ left, right, top, bottom, text }) => ({
+    x: (left + right) / 2 / width,
+    y: 1 - (top + bottom) / 2 / height,
+    xref: "paper",
+    yref: "paper",
+    xanchor: "center",
+    yanchor: "middle",
+    text: literal(text),
+    showarrow: false,
+    borderpad: 0,
+    font,
+  }));
+}
+
+const overlap = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+
+/** The map's points as boxes in pixels, the largest first; their radius is Plotly's. */
+function mapBubbles(node) {
+  const { data: [{ x, y, customdata, marker }], layout } = charts.map;
+  const pixel = (value, [low, high], length) => (length * (value - low)) / (high - low);
+  return customdata.map((index, i) => {
+    const across = pixel(x[i], layout.xaxis.range, node.clientWidth);
+    const down = node.clientHeight - pixel(y[i], layout.yaxis.range, node.clientHeight);
+    const radius = Math.max(Math.sqrt(marker.size[i] / 2 / marker.sizeref), marker.sizemin);
+    return { index, across, down, radius, left: across - radius, right: across + radius, top: down - radius, bottom: down + radius };
   });
 }
 
-/** A trace's points with their radius in pixels; none if it has names of its own. */
-function mapPoints({ x, y, customdata, mode, marker }) {
-  if (![x, y, customdata].every(Array.isArray) || /text/.test(mode)) return [];
-  const { size = 6, sizeref = 1, sizemode } = marker || {};
-  return customdata.map((data, i) => {
-    const half = (Array.isArray(size) ? size[i] : size) / 2 / (Array.isArray(size) ? sizeref : 1);
-    return { index: pointCluster(data), x: x[i], y: y[i], radius: sizemode === "area" && Array.isArray(size) ? Math.sqrt(half) : half };
-  });
+/** Where a name may stand: under its point, above it, to its right or left, at the corners, or else on it. */
+function placesBeside({ across, down, left, right, top, bottom }, width, height) {
+  const corners = [
+    [across - width / 2, bottom], [across - width / 2, top - height], [right, down - height / 2], [left - width, down - height / 2],
+    [left, bottom], [right - width, bottom], [left, top - height], [right - width, top - height],
+    [across - width / 2, down - height / 2],
+  ];
+  return corners.map(([x, y]) => ({ left: x, right: x + width, top: y, bottom: y + height }));
 }
 
-function restyleCharts() {
-  for (const [node, name] of drawn) window.Plotly.relayout(node, styled(charts[name].layout || {}, name));
-}
-
-darkScheme.addEventListener("change", restyleCharts);
-narrow.addEventListener("change", restyleCharts);
+for (const query of [darkScheme, narrow]) query.addEventListener("change", () => drawCharts(current.section));
+addEventListener("resize", debounced(() => drawCharts(current.section), 150));

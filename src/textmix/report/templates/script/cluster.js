@@ -14,8 +14,9 @@ function showCluster(index) {
   if (!cluster) return;
   showWords();
   const words = phraseTable(cluster.highlight);
-  fill("typical", (cluster.typical || []).map((i) => documentItem(texts[i], { table: words })));
-  fill("unusual", (cluster.unusual || []).map((i) => documentItem(texts[i], { table: words })));
+  for (const kind of ["typical", "unusual"]) {
+    fill(kind, cluster[kind].map((i) => documentItem(texts[i], { table: words, found: isFound(texts[i]) ? byId("filter").value : "" })));
+  }
   fill("nearest", (cluster.nearest || []).map(nearItem));
 }
 

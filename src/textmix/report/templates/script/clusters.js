@@ -15,27 +15,26 @@ for (const column of ["coherence", "stability"]) {
 /** Lower case, without accents: what is searched in, and for. */
 const searched = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-let index = null; // cluster -> what it says of itself, and its texts; made at the first search
+let index = null; // cluster -> its name and words, and the texts that its page shows; made at the first search
 function searchIndex() {
-  if (index) return index;
-  index = new Map(clusters.map((cluster) => {
-    const words = [...(cluster.telling || []), ...(cluster.probable || [])].map(([word]) => word);
-    return [cluster.index, { about: searched([cluster.name, ...words].join("\n")), texts: [] }];
+  index ||= new Map(clusters.map((cluster) => {
+    const words = [...cluster.telling, ...cluster.probable].map(([word]) => word);
+    const shown = [...new Set([...cluster.typical, ...cluster.unusual])];
+    return [cluster.index, { about: searched([cluster.name, ...words].join("\n")), texts: shown.map((i) => searched(texts[i].text)) }];
   }));
-  for (const text of texts) {
-    const entry = index.get(text.cluster);
-    if (entry) entry.texts.push(searched([text.text, text.id, text.label].filter((part) => part).join("\n")));
-  }
   return index;
 }
 
 const hasAll = (text) => terms.every((term) => text.includes(term));
 
-/** How many of the cluster's texts have all terms; null if neither they nor its name and words do. */
-function matches(cluster) {
+/** Whether a text is one that was searched for. */
+const isFound = (text) => terms.length > 0 && hasAll(searched(text.text));
+
+/** Where the cluster has all terms, in words; empty if nowhere. */
+function whereFound(cluster) {
   const entry = searchIndex().get(cluster.index);
   const n = entry.texts.filter(hasAll).length;
-  return n || hasAll(entry.about) ? n : null;
+  return [hasAll(entry.about) ? "in its name or words" : "", n ? `in ${countedTexts(n)}` : ""].filter((place) => place).join(", ");
 }
 
 function compare(a, b) {
@@ -46,19 +45,13 @@ function compare(a, b) {
 }
 const collator = new Intl.Collator(undefined, { numeric: true });
 
-const matchingTexts = new Map(); // cluster index -> number of its texts that match the filter
+const foundIn = new Map(); // cluster index -> where it has what is searched for
 
 function showClusters() {
   terms = searched(byId("filter").value).split(/\s+/).filter((term) => term);
-  matchingTexts.clear();
-  let found = clusters;
-  if (terms.length) {
-    for (const cluster of clusters) {
-      const n = matches(cluster);
-      if (n !== null) matchingTexts.set(cluster.index, n);
-    }
-    found = clusters.filter((cluster) => matchingTexts.has(cluster.index));
-  }
+  foundIn.clear();
+  if (terms.length) for (const cluster of clusters) foundIn.set(cluster.index, whereFound(cluster));
+  const found = clusters.filter((cluster) => foundIn.get(cluster.index) !== "");
   clustersList.show([...found].sort(compare));
   byId("clusters-count").textContent = terms.length
     ? `${whole(found.length)} of ${counted(clusters.length, "cluster", "clusters")}`
@@ -72,7 +65,7 @@ function showClusters() {
 
 function clusterRow(cluster) {
   const words = wordsOf(cluster).slice(0, 7);
-  const n = matchingTexts.get(cluster.index);
+  const where = foundIn.get(cluster.index);
   const cell = (content, attributes = {}) => element("td", attributes, content);
   return element(
     "tr",
@@ -82,7 +75,7 @@ function clusterRow(cluster) {
       { scope: "row" },
       clusterLink(cluster.index),
       cluster.known ? element("span", { class: "tag" }, "known before") : null,
-      n ? element("span", { class: "hits" }, `in ${countedTexts(n)}`) : null,
+      where ? element("span", { class: "hits" }, where) : null,
       element("span", { class: "words" }, ...joined(furtherWords(cluster, 5))),
     ),
     cell(whole(cluster.size), { class: "figure" }),

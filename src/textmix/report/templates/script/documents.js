@@ -2,14 +2,15 @@
 
 const LONG = 700; // characters shown at first
 
-function documentItem(text, { table = new Map(), withCluster = false, withScore = false } = {}) {
+function documentItem(text, { table = new Map(), withCluster = false, withScore = false, found = "" } = {}) {
   const about = [element("span", {}, `row ${whole(text.row)}`)];
   if (text.id !== undefined && text.id !== null) about.push(foreign(text.id, "span"));
   if (text.label !== undefined && text.label !== null) about.push(foreign(text.label, "span", { class: "tag" }));
   if (text.time !== undefined && text.time !== null) about.push(foreign(shortTime(text.time), "span"));
-  if (withScore && isNumber(text.score)) about.push(element("span", {}, `score ${decimal(text.score)}`));
+  if (withScore && !text.alone && isNumber(text.score)) about.push(element("span", {}, `score ${decimal(text.score)}`));
   if (withCluster && clusterByIndex.has(text.cluster)) about.push(element("span", {}, "in ", clusterLink(text.cluster)));
   else if (withCluster && (text.alone || !isNumber(text.score))) about.push(element("span", {}, "alone in its cluster"));
+  if (found) about.push(element("span", { class: "found" }, "has ", foreign(found)));
   const body = element("p", { class: "text", dir: "auto" });
   const item = element("li", { class: "document", tabindex: "-1" }, element("p", { class: "about" }, ...about), body);
   const end = () => (text.cut ? [element("span", { class: "cut" }, " … (the text goes on)")] : []);

@@ -87,23 +87,9 @@ class LongList {
   }
 }
 
-// A cluster has the colour of its point in the map, or else that of its group.
-const colours = new Map();
-for (const trace of (charts.map && charts.map.data) || []) {
-  const given = trace.marker && trace.marker.color;
-  if (!Array.isArray(given) || !Array.isArray(trace.customdata)) continue;
-  trace.customdata.forEach((index, i) => {
-    if (typeof given[i] === "string" && !colours.has(pointCluster(index))) colours.set(pointCluster(index), given[i]);
-  });
-}
-
-function pointCluster(customdata) {
-  return Array.isArray(customdata) ? customdata[0] : customdata;
-}
-
 function dot(cluster) {
   const node = element("span", { class: "dot", "aria-hidden": "true" });
-  node.style.background = colours.get(cluster.index) || (cluster.group >= 0 ? `var(--group-${cluster.group % 10})` : "var(--edge)");
+  node.style.background = cluster.colour;
   return node;
 }
 

@@ -33,12 +33,14 @@ if (report.hierarchy && report.hierarchy.names.length) {
 
   function groupItem({ members, size }) {
     const [first, ...others] = members;
+    const several = others.filter((node) => sizes[node] > 1);
+    const nAlone = others.length - several.length;
     return element(
       "li",
       { tabindex: "-1" },
       element("p", { class: "line" }, clusterLink(nodes[first], names[first]), element("span", { class: "figure" }, countedTexts(size))),
       others.length
-        ? element("ul", { class: "members", "aria-label": "Joined with" }, ...others.map((node) => element("li", {}, clusterLink(nodes[node], names[node]), element("span", { class: "figure" }, whole(sizes[node])))))
+        ? element("ul", { class: "members", "aria-label": "Joined with" }, ...several.map((node) => element("li", {}, clusterLink(nodes[node], names[node]), element("span", { class: "figure" }, whole(sizes[node])))), nAlone ? element("li", { class: "alone" }, `${several.length ? "and " : ""}${counted(nAlone, "text that was", "texts that were")} alone`) : null)
         : null,
     );
   }
@@ -52,7 +54,10 @@ if (report.hierarchy && report.hierarchy.names.length) {
     byId("hierarchy-count").textContent = sentence;
     slider.setAttribute("aria-valuetext", sentence);
     byId("hierarchy-last").replaceChildren(...(last ? lastMerge(last, costs && costs[merges - 1]) : ["Nothing is joined yet."]));
-    list.show(groups);
+    const joinedOrLarge = groups.filter((group) => group.size > 1);
+    const nAlone = groups.length - joinedOrLarge.length;
+    byId("hierarchy-alone").textContent = nAlone ? `and ${countedTexts(nAlone)} alone${nAlone > 1 ? ", each" : ","} a cluster of its own` : "";
+    list.show(joinedOrLarge);
   }
 
   function lastMerge({ kept, joined: other, sizes: [first, second] }, cost) {
