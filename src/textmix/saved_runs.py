@@ -104,15 +104,7 @@ class LargeClustering(Clustering):
     def _partition_of(self, done: str) -> PartitionMixture:
         raise ValueError(f"the texts of this run were never in memory as a whole; its clusters cannot be {done}")
 
-    def save(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        force: bool = False,
-        notes: Mapping[str, Any] | None = None,
-        report: bool = False,
-    ) -> None:
-        """Not possible."""
+    def _check_saving(self) -> None:
         raise ValueError(f'this clustering is saved already; copy the folder "{self._folder}"')
 
     def _not_there(self, what: str) -> AttributeError:
