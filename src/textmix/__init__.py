@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         VonMisesFisherMixture,
     )
     from textmix.saved_runs import load
+    from textmix.stream.clusterer import StreamClusterer
     from textmix.text_clusterer import TextClusterer, cluster
 
     __version__: str
@@ -38,6 +39,7 @@ __all__ = [
     "FrequencySelector",
     "LogIdfWeighting",
     "MultinomialMixture",
+    "StreamClusterer",
     "TextClusterer",
     "Tokenizer",
     "VarianceSelector",
@@ -53,6 +55,7 @@ __all__ = [
 # Imported when first used: numba and scikit-learn take seconds, `textmix --help` needs neither.
 _HOMES = {
     "Clustering": "textmix.clustering",
+    "StreamClusterer": "textmix.stream.clusterer",
     "TextClusterer": "textmix.text_clusterer",
     "cluster": "textmix.text_clusterer",
     "load": "textmix.saved_runs",

@@ -121,16 +121,22 @@ leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         return int(self.n_start_clusters)
 
     def _concentration(self, n_documents: int) -> float:
-        if not isinstance(self.alpha, str):
-            return float(self.alpha)
-        match = _TIMES_DOCUMENTS.fullmatch(ALPHA_TO_START_FROM if self.alpha == "learn" else self.alpha)
-        try:
-            factor = float(match.group(1)) if match else float("nan")
-        except ValueError:
-            factor = float("nan")
-        if not 0.0 < factor < float("inf"):
-            raise ValueError(
-                'alpha must be a number above 0, a string such as "0.1n" (times the number of documents), or "learn", '
-                f"not {self.alpha!r}"
-            )
-        return factor * max(n_documents, 1)
+        alpha = ALPHA_TO_START_FROM if self.alpha == "learn" else self.alpha
+        return concentration(alpha, n_documents)
+
+
+def concentration(alpha: float | str, n_documents: int) -> float:
+    """α as a number; a string such as "0.1n" stands for so many times the number of documents."""
+    if not isinstance(alpha, str):
+        return float(alpha)
+    match = _TIMES_DOCUMENTS.fullmatch(alpha)
+    try:
+        factor = float(match.group(1)) if match else float("nan")
+    except ValueError:
+        factor = float("nan")
+    if not 0.0 < factor < float("inf"):
+        raise ValueError(
+            'alpha must be a number above 0, a string such as "0.1n" (times the number of documents), or "learn", '
+            f"not {alpha!r}"
+        )
+    return factor * max(n_documents, 1)

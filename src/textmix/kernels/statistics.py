@@ -153,16 +153,23 @@ def add_document(documents, clusters, document, slot):
     clusters.counters[N_MOVED] += 1
 
 
+@inline
+def remove_document(documents, clusters, document):
+    """Take a document out of its cluster; one left empty frees its slot."""
+    slot = clusters.labels[document]
+    clusters.labels[document] = -1
+    clusters.sizes[slot] -= 1
+    clusters.totals[slot] -= documents.lengths[document]
+    remove_words(documents, clusters, document, slot)
+    if clusters.sizes[slot] == 0 and clusters.free_slots.size > 0:
+        clusters.free_slots[clusters.counters[N_FREE]] = slot
+        clusters.counters[N_FREE] += 1
+
+
 @kernel(allocates=False)
 def move_document(documents, clusters, document, slot):
     """Give a document another cluster; a cluster left empty frees its slot."""
-    previous = clusters.labels[document]
-    clusters.sizes[previous] -= 1
-    clusters.totals[previous] -= documents.lengths[document]
-    remove_words(documents, clusters, document, previous)
-    if clusters.sizes[previous] == 0 and clusters.free_slots.size > 0:
-        clusters.free_slots[clusters.counters[N_FREE]] = previous
-        clusters.counters[N_FREE] += 1
+    remove_document(documents, clusters, document)
     add_document(documents, clusters, document, slot)
 
 

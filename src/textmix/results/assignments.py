@@ -14,7 +14,7 @@ BLOCK_CELLS = 1 << 22  # documents × clusters scored at a time
 class Assignments(NamedTuple):
     """New texts in an existing clustering."""
 
-    labels: NDArray[np.int32]  # −1: no known word
+    labels: NDArray[Any]  # −1: no known word
     probabilities: NDArray[np.float64]  # of that cluster; NaN: no known word
     outliers: NDArray[np.bool_]  # whether it fits nowhere: a cluster of its own would be more probable, or by its score
     outlier_scores: NDArray[np.float64]  # as `Clustering.outlier_scores`; NaN: no known word

@@ -29,7 +29,7 @@ def top_words(
     """The n leading words of each cluster among those that occur in it; equals by the alphabet."""
     names = _check(order, vocabulary, cluster_word_counts.shape[1])
     scored = score_words(cluster_word_counts, beta, order)
-    return [_leading(names, cluster_word_counts.indices[entries], scores, n) for entries, scores in scored]
+    return [leading_words(names[cluster_word_counts.indices[entries]], scores, n) for entries, scores in scored]
 
 
 def score_words(
@@ -47,13 +47,24 @@ def score_words(
         entries = slice(*cluster_word_counts.indptr[cluster : cluster + 2])
         words = cluster_word_counts.indices[entries]
         counts = cluster_word_counts.data[entries].astype(np.float64)
-        total = counts.sum()
-        smoothing = betas[words]
-        scores = (counts + smoothing) / (total + mass)
         if order == "telling":
-            elsewhere = (everywhere[words] - counts + smoothing) / (n_everywhere - total + mass)
-            scores = scores * np.log(scores / elsewhere)
-        yield entries, scores
+            yield entries, telling_scores(counts, everywhere[words], n_everywhere, betas[words], mass)
+        else:
+            yield entries, (counts + betas[words]) / (counts.sum() + mass)
+
+
+def telling_scores(
+    counts: NDArray[np.float64],
+    everywhere: NDArray[Any],
+    n_everywhere: float,
+    betas: float | NDArray[np.float64],
+    mass: float,
+) -> NDArray[np.float64]:
+    """φ̂_zw log(φ̂_zw / φ̂_w elsewhere) of all words of one cluster, mass being Σ β over the vocabulary."""
+    total = counts.sum()
+    shares = (counts + betas) / (total + mass)
+    elsewhere = (everywhere - counts + betas) / (n_everywhere - total + mass)
+    return np.asarray(shares * np.log(shares / elsewhere))
 
 
 def top_components(
@@ -80,7 +91,7 @@ def top_components(
             n_others = max(cluster_sizes.sum() - cluster_sizes[cluster], 1)
             elsewhere = (everywhere[words] - cluster_sizes[cluster] * scores) / n_others
             scores = scores * np.log(scores / np.maximum(elsewhere, 1e-6 * scores))
-        result.append(_leading(names, words, scores, n))
+        result.append(leading_words(names[words], scores, n))
     return result
 
 
@@ -94,10 +105,10 @@ def _check(order: str, vocabulary: Sequence[str] | ArrayLike | None, n_words: in
     return names
 
 
-def _leading(names: NDArray[Any], words: NDArray[Any], scores: NDArray[np.float64], n: int) -> list[ScoredWord]:
+def leading_words(words: NDArray[Any], scores: NDArray[np.float64], n: int) -> list[ScoredWord]:
     """The n words of the highest scores, equals by the alphabet: the same whatever the order of the columns."""
     if n < 1:
         return []
     least = -np.partition(-scores, n - 1)[n - 1] if n < scores.size else -np.inf
-    leading = sorted(np.flatnonzero(scores >= least), key=lambda i: (-scores[i], names[words[i]]))[:n]
-    return [ScoredWord(names[words[i]], float(scores[i])) for i in leading]
+    leading = sorted(np.flatnonzero(scores >= least), key=lambda i: (-scores[i], words[i]))[:n]
+    return [ScoredWord(words[i], float(scores[i])) for i in leading]

@@ -1,0 +1,110 @@
+"""Kernels for documents that come and go: room for the words of new ones, taking old ones out, clusters that belong
+together.
+
+The documents kept are one CSR to which rows are added at the end; a row that was taken out has the label −1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+from .state import N_SLOTS
+from .statistics import move_document, remove_document
+from .weights import beta_of, log_product, refresh_bases
+
+
+@kernel(allocates=False)
+def make_room(clusters, rooms, needed, words, tail):
+    """Give the lists of these words room for one pair more for each time that a word is named; False if there is none.
+
+    `rooms` has the room of each word's list. A list that is too short moves to the end of the pairs, to twice the room;
+    tail[0] is where the free ones begin. `needed`, a number a word, is 0 before and after.
+    """
+    enough = True
+    for word in words:
+        needed[word] += 1
+    for word in words:
+        if needed[word] > 0:
+            wanted = clusters.list_lengths[word] + needed[word]
+            needed[word] = 0
+            if wanted > rooms[word] and enough:
+                room = 2 * wanted
+                start = tail[0]
+                enough = start + room <= clusters.pair_slots.size
+                if enough:
+                    for offset in range(clusters.list_lengths[word]):
+                        clusters.pair_slots[start + offset] = clusters.pair_slots[clusters.list_starts[word] + offset]
+                        clusters.pair_counts[start + offset] = clusters.pair_counts[clusters.list_starts[word] + offset]
+                    clusters.list_starts[word] = start
+                    rooms[word] = room
+                    tail[0] = start + room
+    return enough
+
+
+@kernel(allocates=False)
+def take_out(documents, clusters, model, prior, table, rows):
+    """Take documents out of their clusters for good."""
+    for document in rows:
+        slot = clusters.labels[document]
+        if slot >= 0:
+            remove_document(documents, clusters, document)
+            refresh_bases(clusters, model, prior, table, slot)
+
+
+@kernel(allocates=False)
+def count_words_of(documents, rows, word_counts, words):
+    """Add the counts of some documents to word_counts, and list their words; returns how many there are."""
+    n_words = 0
+    for document in rows:
+        for entry in range(documents.starts[document], documents.starts[document + 1]):
+            word = documents.words[entry]
+            if word_counts[word] == 0:
+                words[n_words] = word
+                n_words += 1
+            word_counts[word] += documents.counts[entry]
+    return n_words
+
+
+@kernel(allocates=False)
+def gains_of_merging(clusters, model, prior, slot, words, word_counts, gains):
+    """Write for every other cluster by how much the log joint rises when it and the one in `slot` become one.
+
+    With z and y as one, counts n and sizes m add up (Dirichlet process, eq. IV.29 and IV.44 multiplied up):
+
+        Σ_w [g(n_z^w + n_y^w) − g(n_z^w) − g(n_y^w)] − [G(n_z + n_y) − G(n_z) − G(n_y)]
+        + log Γ(m_z + m_y) − log Γ(m_z) − log Γ(m_y) − log α,   g(n) = log Γ(β + n) − log Γ(β), G the same with Vβ
+
+    −inf for the cluster itself and for empty slots. `words` and `word_counts` are those of the cluster in `slot`.
+    """
+    n_slots = clusters.counters[N_SLOTS]
+    size, total = clusters.sizes[slot], clusters.totals[slot]
+    table, lengths = model.log_rising_word, model.log_rising_length
+    length_alone = log_product(model, lengths, model.vocabulary_beta, 0, total)
+    for other in range(n_slots):
+        if other == slot or clusters.sizes[other] == 0:
+            gains[other] = -np.inf
+            continue
+        together = log_product(model, lengths, model.vocabulary_beta, clusters.totals[other], total)
+        sizes = math.lgamma(size + clusters.sizes[other]) - math.lgamma(size) - math.lgamma(clusters.sizes[other])
+        gains[other] = length_alone - together + sizes - math.log(prior.concentration)
+    for word in words:
+        count, beta = word_counts[word], beta_of(model, word)
+        alone = log_product(model, table, beta, 0, count)
+        start = clusters.list_starts[word]
+        for pair in range(start, start + clusters.list_lengths[word]):
+            gains[clusters.pair_slots[pair]] += (
+                log_product(model, table, beta, clusters.pair_counts[pair], count) - alone
+            )
+
+
+@kernel(allocates=False)
+def move_all(documents, clusters, model, prior, table, rows, slot):
+    """Put all documents of a cluster into another one."""
+    previous = clusters.labels[rows[0]]
+    for document in rows:
+        move_document(documents, clusters, document, slot)
+    refresh_bases(clusters, model, prior, table, previous)
+    refresh_bases(clusters, model, prior, table, slot)
