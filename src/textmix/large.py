@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from textmix import __version__
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError
 from textmix.corpus.partitions import partition_rows
@@ -371,7 +371,7 @@ def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], 
         name: list(value) if isinstance(value, tuple) else value for name, value in tokenizer.settings().items()
     }
     return {
-        "textmix": __version__,
+        "textmix": version("textmix"),
         "files": _describe_files(reader.report.files),
         "columns": dict(columns),
         "tokenizer": settings,
