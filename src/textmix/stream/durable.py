@@ -1,0 +1,396 @@
+"""A stream whose every answer is on disk first: `DurableStream`."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.corpus.folder_lock import FolderLock
+from textmix.stream.checking import find_mistakes
+from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.database import FILE, Database, DocumentRow, copy_database, sync_folder
+from textmix.stream.events import MERGED, Event
+from textmix.stream.named_clusters import NamedClusters
+from textmix.stream.policy import Policy
+from textmix.stream.records import (
+    Answer,
+    Document,
+    StoredDocument,
+    StoredEvent,
+    StreamCluster,
+    check_document,
+    check_id,
+    known,
+    written_time,
+)
+from textmix.stream.saved_run import SavedRun, is_run, read_run
+from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
+from textmix.stream.stored import POLICY, STATE, as_kept, load_clusterer, read_stored, sizes_of
+
+__all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
+
+MAX_NAME_LENGTH = 200
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class DurableStream:
+    """Documents and their clusters in a folder. What a method has answered is on disk.
+
+    Parameters
+    ----------
+    folder
+        Where the stream is, or is to be: a new or empty folder, or one that `textmix cluster --out` wrote, whose
+        documents and clusters the stream begins with. One program at a time works in it.
+    clusterer
+        The settings of a new stream. Those of one that is there are stored; others given are a ValueError.
+    policy
+        What is forgotten after each batch. It is stored; another one given takes its place.
+    create
+        Whether to begin a new stream if there is none.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        clusterer: StreamClusterer | None = None,
+        policy: Policy | None = None,
+        create: bool = True,
+    ) -> None:
+        self._folder = Path(folder)
+        self._lock = threading.RLock()
+        self._given = clusterer
+        self._in_memory: NamedClusters | None = None  # None: to be made from disk
+        _prepare_folder(self._folder, create)
+        self._guard = FolderLock(self._folder)
+        self._guard.hold(f'another program is at work on the stream in "{self._folder}"')
+        try:
+            self._database = Database(self._folder / FILE)
+            try:
+                self._begin(policy)
+            except BaseException:
+                self._database.close()
+                raise
+        except BaseException:
+            self._guard.release()
+            raise
+        self._is_open = True
+
+    # ------------------------------------------------------------------ documents come and go
+
+    def add(self, documents: Sequence[Document]) -> list[Answer]:
+        """Take in a batch; the answers are in its order. An id that is there already: the last text wins."""
+        checked = [_check_at(position, document) for position, document in enumerate(documents)]
+        with self._changing() as memory:
+            if not checked:
+                return []
+            clusterer, now = memory.clusterer, _now()
+            ids = [str(document.id) for document in checked]
+            times = _times(checked, now)
+            clusterer.partial_fit([document.text for document in checked], ids=ids, timestamps=times)
+            events, answers = list(clusterer.events_), memory.answers()
+            gone = self._forget_by_policy(clusterer, times, now)
+            if gone:
+                events += clusterer.events_
+            rows = _document_rows(clusterer, checked, times, answers, set(gone))
+            self._write(memory, now, events, gone, rows)
+            return answers
+
+    def remove(self, ids: Iterable[str]) -> list[str]:
+        """Take documents out; returns the ids of those that were there."""
+        if isinstance(ids, str):
+            raise ValueError("ids is a single str; give a list, for one id [id]")
+        checked = [check_id(id) for id in ids]
+        with self._changing() as memory:
+            gone = memory.clusterer.remove(checked)
+            self._write_gone(memory, gone)
+            return gone
+
+    def forget(
+        self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
+    ) -> list[str]:
+        """Let old documents go, as `StreamClusterer.forget` does; returns their ids."""
+        with self._changing() as memory:
+            gone = memory.clusterer.forget(before=before, keep=keep, half_life=half_life, now=now)
+            self._write_gone(memory, gone)
+            return gone
+
+    def _forget_by_policy(self, clusterer: StreamClusterer, times: NDArray[np.datetime64], now: int) -> list[str]:
+        """Ages count from the newest document of the batch, but never from the future."""
+        policy = self._policy
+        moment = min(int(times.max().astype(np.int64)), now)
+        before = None if policy.max_age is None else np.datetime64(moment - int(policy.max_age), "s")
+        if policy.keep is not None and clusterer.n_documents_ > policy.keep:
+            keep = policy.keep
+        elif before is not None or policy.half_life is not None:
+            keep = None
+        else:
+            return []
+        return clusterer.forget(before=before, keep=keep, half_life=policy.half_life, now=np.datetime64(moment, "s"))
+
+    def rename(self, cluster: int, name: str | None) -> None:
+        """Give a cluster a name that stays; None: the one made of its words again."""
+        if name is not None and (not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH):
+            raise ValueError(f"a name is a text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}")
+        with self._changing() as memory:
+            if cluster not in memory.sizes:
+                raise ValueError(f"there is no cluster {cluster!r}")
+            with self._database.transaction():
+                self._database.name_clusters({cluster: name})
+            memory.rename(cluster, name)
+
+    # ------------------------------------------------------------------ what there is
+
+    @property
+    def folder(self) -> Path:
+        """Where the stream is."""
+        return self._folder
+
+    @property
+    def policy(self) -> Policy:
+        """What is forgotten after each batch."""
+        return self._policy
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents are kept."""
+        with self._reading() as memory:
+            return int(memory.clusterer.n_documents_)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        with self._reading() as memory:
+            return int(memory.clusterer.n_clusters_)
+
+    @property
+    def last_event(self) -> int:
+        """The number of the last event, 0 if there was none."""
+        with self._reading():
+            return self._database.last_event()
+
+    def assign(self, texts: Sequence[str]) -> list[Answer]:
+        """Where texts would go among the clusters there are; nothing is learned, and ids are empty."""
+        with self._reading() as memory:
+            found = memory.clusterer.assign(list(texts))
+            columns = (found.labels.tolist(), found.probabilities.tolist(), found.outlier_scores.tolist())
+            return [
+                Answer("", label, memory.name(label), known(probability), known(score), False)
+                for label, probability, score in zip(*columns, strict=True)
+            ]
+
+    def document(self, id: str) -> StoredDocument | None:
+        """A document by its id."""
+        with self._reading():
+            row = self._database.document(id)
+            return None if row is None else _stored(row)
+
+    def documents_of(self, cluster: int, limit: int = 10) -> list[StoredDocument]:
+        """The newest documents of a cluster, newest first."""
+        with self._reading():
+            return [_stored(row) for row in self._database.documents_of(cluster, limit)]
+
+    def clusters(self) -> list[StreamCluster]:
+        """All clusters by falling size."""
+        with self._reading() as memory:
+            rows = sorted(memory.sizes, key=lambda cluster: (-memory.sizes[cluster].size, cluster))
+            return [memory.describe(cluster) for cluster in rows]
+
+    def cluster(self, id: int) -> StreamCluster | None:
+        """A cluster by its id."""
+        with self._reading() as memory:
+            return memory.describe(id) if id in memory.sizes else None
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """What happened to clusters, those of higher numbers first to last; the last 10,000 are kept."""
+        with self._reading():
+            rows = self._database.events(after, limit)
+            return [StoredEvent(row.number, written_time(row.time), *row[2:]) for row in rows]
+
+    # ------------------------------------------------------------------ the state itself
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, or differs between it and memory; nothing if all is well."""
+        with self._reading() as memory:
+            return find_mistakes(self._database, memory.clusterer)
+
+    def backup(self, file: str | os.PathLike[str]) -> None:
+        """Copy the stream as it is now to a file that must not be there yet; others may go on meanwhile."""
+        copy_database(self._folder / FILE, Path(file))
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                self._database.close()
+                self._guard.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ beginning
+
+    def _begin(self, policy: Policy | None) -> None:
+        """Begin a stream, or go on with the one that is stored."""
+        if SETTINGS not in self._database.read_meta():
+            self._create(policy or Policy())
+        stored = read_stored(self._database)
+        if self._given is not None:
+            check_settings(stored[SETTINGS], settings_of(self._given), f'"{self._folder}"')
+        self._policy = Policy(**stored[POLICY])
+        if policy is not None and policy != self._policy:
+            with self._database.transaction():
+                self._database.put_meta({POLICY: asdict(policy)})
+            self._policy = policy
+        self._load()
+
+    def _create(self, policy: Policy) -> None:
+        """Write a new stream, with the documents of the run that the folder has."""
+        now = _now()
+        run = read_run(self._folder, now) if is_run(self._folder) else None
+        settings = settings_of(self._given or StreamClusterer())
+        if run is not None:
+            tokenizer = run.tokenizer.settings()
+            check_settings({**settings, TOKENIZER: tokenizer}, settings, f'"{self._folder}"')
+            settings[TOKENIZER] = tokenizer
+        clusterer = clusterer_of(settings, self._given)
+        with self._database.transaction():
+            if run is not None:
+                self._take_over(run, clusterer, now)
+            self._database.put_meta({SETTINGS: settings, POLICY: asdict(policy), STATE: clusterer.state()})
+
+    def _take_over(self, run: SavedRun, clusterer: StreamClusterer, now: int) -> None:
+        """Write the documents and clusters of a run, which keep their numbers."""
+        state = {**clusterer.state(), "next_cluster": len(run.names), "next_sequence": len(run.documents)}
+        clusterer.restore(state, map(as_kept, run.documents))
+        self._database.put_documents(run.documents)
+        self._database.put_clusters((id, now, *size) for id, size in sizes_of(clusterer).items())
+        self._database.name_clusters(dict(enumerate(run.names)))
+
+    def _load(self) -> NamedClusters:
+        """Make memory anew from the file."""
+        self._in_memory = NamedClusters(load_clusterer(self._database, self._given), self._database.clusters())
+        return self._in_memory
+
+    # ------------------------------------------------------------------ reading and writing
+
+    @contextmanager
+    def _reading(self) -> Iterator[NamedClusters]:
+        with self._lock:
+            if not self._is_open:
+                raise ValueError(f'the stream in "{self._folder}" was closed')
+            yield self._in_memory or self._load()
+
+    @contextmanager
+    def _changing(self) -> Iterator[NamedClusters]:
+        """As reading; after any error memory is made anew from disk, when it is next asked for."""
+        with self._reading() as memory:
+            try:
+                yield memory
+            except BaseException:
+                self._in_memory = None
+                raise
+
+    def _write_gone(self, memory: NamedClusters, gone: Sequence[str]) -> None:
+        if gone:
+            self._write(memory, _now(), memory.clusterer.events_, gone, [])
+
+    def _write(
+        self, memory: NamedClusters, now: int, events: Sequence[Event], gone: Sequence[str], rows: Iterable[DocumentRow]
+    ) -> None:
+        """Write what a call has changed, in one transaction."""
+        database, sizes = self._database, sizes_of(memory.clusterer)
+        inherited = memory.inherited_names(events, sizes)
+        names = memory.names_of(events, sizes)
+        with database.transaction():
+            for event in events:
+                if event.kind == MERGED and event.into is not None:
+                    database.move_documents(event.cluster, event.into)
+            database.remove_documents(gone)
+            database.put_documents(rows)
+            database.put_clusters((id, now, *size) for id, size in sizes.items() if memory.sizes.get(id) != size)
+            database.remove_clusters(memory.sizes.keys() - sizes.keys())
+            database.name_clusters(inherited)
+            database.add_events([(now, *event, name) for event, name in zip(events, names, strict=True)])
+            database.put_meta({STATE: memory.clusterer.state()})
+        memory.update(sizes, inherited, now)
+
+
+def _now() -> int:
+    return int(time.time())
+
+
+def _times(documents: Sequence[Document], now: int) -> NDArray[np.datetime64]:
+    if all(document.time is None for document in documents):
+        return np.full(len(documents), np.datetime64(now, "s"))
+    return np.array([now if each.time is None else each.time for each in documents], dtype="datetime64[s]")
+
+
+def _check_at(position: int, document: Document) -> Document:
+    try:
+        return check_document(document)
+    except ValueError as error:
+        raise ValueError(f"document {position}: {error}") from error
+
+
+def _document_rows(
+    clusterer: StreamClusterer,
+    documents: Sequence[Document],
+    times: NDArray[np.datetime64],
+    answers: Sequence[Answer],
+    gone: set[str],
+) -> list[DocumentRow]:
+    """The rows of documents that are kept, each id once, in the order in which the clusterer has them."""
+    last_place = {answer.id: place for place, answer in enumerate(answers) if answer.id not in gone}
+    places = sorted(last_place.values())
+    ids = [answers[place].id for place in places]
+    labels, counts, seconds = (
+        clusterer.labels_of(ids).tolist(),
+        clusterer.word_counts_of(ids),
+        times.astype(int).tolist(),
+    )
+    return [
+        DocumentRow(
+            id,
+            documents[place].text,
+            seconds[place],
+            label,
+            answers[place].probability,
+            answers[place].outlier_score,
+            _encode(own),
+        )
+        for id, place, label, own in zip(ids, places, labels, counts, strict=True)
+    ]
+
+
+def _stored(row: DocumentRow) -> StoredDocument:
+    return StoredDocument(row.id, row.text, written_time(row.time), *row[3:6])
+
+
+def _prepare_folder(folder: Path, create: bool) -> None:
+    """Make the folder of a new stream; ValueError if there cannot be one."""
+    if (folder / FILE).exists():
+        return
+    if not create:
+        raise ValueError(f'there is no stream in "{folder}"')
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
+    if folder.is_dir() and not is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
+        raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
+    folder.mkdir(parents=True, exist_ok=True)
+    sync_folder(folder.parent)

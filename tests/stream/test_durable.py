@@ -1,0 +1,610 @@
+"""A stream on disk: what is answered is there, memory and file never differ, what is there can be gone on with."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+from datetime import date
+
+import numpy as np
+import pytest
+from stream_texts import make_documents
+
+import textmix
+from textmix.corpus import Tokenizer
+from textmix.saved_runs import LargeClustering
+from textmix.stream import durable, saved_run
+from textmix.stream.checking import check_folder
+from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.database import FILE, DamagedStateError, Database
+from textmix.stream.durable import Document, DurableStream, Policy
+from textmix.stream.events import Event
+from textmix.stream.settings import given_clusterer
+
+DAY = 86400
+NOW = 1_700_000_000
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def stream(folder):
+    with DurableStream(folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of now, which tests set."""
+    clock = {"now": NOW}
+    monkeypatch.setattr(durable, "_now", lambda: clock["now"])
+    return clock
+
+
+def change_file(folder, *statements):
+    with closing(sqlite3.connect(folder / FILE)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+# ---------------------------------------------------------------------- documents come and go
+
+
+def test_answers_are_in_the_order_of_the_documents_and_stored(folder):
+    documents = make_documents(30)
+    with DurableStream(folder) as stream:
+        answers = stream.add(documents)
+        assert [answer.id for answer in answers] == [document.id for document in documents]
+        assert all(answer.new and answer.probability > 0 for answer in answers)
+        assert {answer.name for answer in answers} == {cluster.name for cluster in stream.clusters()}
+    with DurableStream(folder) as stream:
+        assert stream.check() == []
+        for document, answer in zip(documents, answers, strict=True):
+            stored = stream.document(document.id)
+            assert (stored.text, stored.cluster, stored.probability) == (
+                document.text,
+                answer.cluster,
+                answer.probability,
+            )
+
+
+def test_batches_go_on_after_a_restart_with_the_clusters_there_were(folder):
+    with DurableStream(folder) as stream:
+        before = {answer.cluster for answer in stream.add(make_documents(60))}
+    with DurableStream(folder) as stream:
+        answers = stream.add(make_documents(9, seed=1, prefix="later"))
+        assert {answer.cluster for answer in answers} <= before
+        assert not any(answer.new for answer in answers)
+        assert stream.n_documents == 69
+        assert stream.check() == []
+
+
+def test_a_document_sent_twice_counts_once_and_the_last_text_wins(stream):
+    stream.add([Document("a", "parcel late"), Document("b", "refund money"), Document("a", "login password")])
+    stream.add([Document("b", "invoice charged")])
+    assert stream.n_documents == 2
+    assert [stream.document(id).text for id in "ab"] == ["login password", "invoice charged"]
+    assert stream.check() == []
+
+
+def test_documents_without_an_id_get_one_each(stream):
+    answers = stream.add([Document(None, "parcel late"), Document(None, "parcel late")])
+    assert stream.n_documents == 2
+    assert [stream.document(answer.id).text for answer in answers] == ["parcel late"] * 2
+
+
+def test_removing_takes_out_what_is_there_and_clusters_die(stream):
+    stream.add(make_documents(30))
+    assert stream.remove(["d3", "nowhere", "d3"]) == ["d3"]
+    assert stream.document("d3") is None
+    assert stream.check() == []
+    assert len(stream.remove([f"d{i}" for i in range(30)])) == 29
+    assert (stream.n_documents, stream.n_clusters, stream.clusters()) == (0, 0, [])
+    assert {event.kind for event in stream.events()} >= {"born", "died"}
+    assert stream.check() == []
+
+
+def test_cluster_ids_are_not_used_again_after_a_restart(folder):
+    with DurableStream(folder) as stream:
+        used = {answer.cluster for answer in stream.add(make_documents(30))}
+        stream.remove([f"d{i}" for i in range(30)])
+    with DurableStream(folder) as stream:
+        assert used.isdisjoint(answer.cluster for answer in stream.add(make_documents(30)))
+
+
+def test_documents_without_words_are_kept_in_no_cluster(folder):
+    with DurableStream(folder) as stream:
+        (answer,) = stream.add([Document("a", "…")])
+        assert answer == ("a", -1, "", None, None, False)
+    with DurableStream(folder) as stream:
+        assert stream.document("a").cluster == -1
+        assert (stream.n_documents, stream.n_clusters, stream.check()) == (1, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (Document("", "text"), "document 1: the id is empty"),
+        (Document("x" * 1001, "text"), "document 1: the id has 1,001 characters; at most 1,000"),
+        (Document(7, "text"), "document 1: the id is int, not str"),
+        (Document("\ud800", "text"), "document 1: the id has half a character"),
+        (Document("a", None), "document 1: the text is NoneType, not str"),
+        (Document("a", "text", "soon"), "document 1: 'soon' is no time"),
+        (Document("a", "text", True), "document 1: 'True' is no time"),
+    ],
+)
+def test_one_bad_document_is_named_and_nothing_changes(stream, document, message):
+    with pytest.raises(ValueError, match=message):
+        stream.add([Document("good", "parcel late"), document])
+    assert stream.n_documents == 0
+    assert stream.check() == []
+
+
+def test_texts_of_any_characters_are_stored(stream):
+    stream.add([Document("é☃\n", "nul \0 half \ud800 whole 😀 parcel")])
+    assert stream.document("é☃\n").text == "nul \0 half � whole 😀 parcel"
+    assert stream.check() == []
+
+
+def test_times_are_kept_as_they_are_read(stream, clock):
+    times = [None, 0, date(1969, 7, 20), "2024-03-04T06:02:53+01:00", np.datetime64("2024-03-04"), float("nan")]
+    stream.add([Document(str(number), "parcel", time) for number, time in enumerate(times)])
+    now = "2023-11-14T22:13:20Z"
+    expected = [
+        now,
+        "1970-01-01T00:00:00Z",
+        "1969-07-20T00:00:00Z",
+        "2024-03-04T05:02:53Z",
+        "2024-03-04T00:00:00Z",
+        now,
+    ]
+    assert [stream.document(str(number)).time for number in range(6)] == expected
+    assert stream.check() == []
+
+
+def test_an_empty_batch_changes_nothing(stream):
+    assert stream.add([]) == []
+    assert stream.remove([]) == []
+    assert stream.last_event == 0
+
+
+def test_ids_must_be_a_list(stream):
+    with pytest.raises(ValueError, match="ids is a single str"):
+        stream.remove("d1")
+
+
+# ---------------------------------------------------------------------- what there is
+
+
+def test_assigning_learns_nothing(stream):
+    answers = stream.add(make_documents(30))
+    state = stream.clusters()
+    (found, nothing) = stream.assign([make_documents(1)[0].text, "zzz"])
+    assert (found.id, found.cluster, found.name, found.new) == ("", answers[0].cluster, answers[0].name, False)
+    assert (nothing.cluster, nothing.probability) == (-1, None)
+    assert stream.clusters() == state
+    assert stream.n_documents == 30
+
+
+def test_clusters_come_by_falling_size_with_words_and_birth(stream, clock):
+    stream.add([*make_documents(30), Document("odd", "volcano"), *make_documents(3, seed=1, prefix="e")[:1]])
+    clusters = stream.clusters()
+    assert sorted((-cluster.size, cluster.id) for cluster in clusters) == [(-c.size, c.id) for c in clusters]
+    assert sum(cluster.size for cluster in clusters) == 32
+    assert clusters[0].words[0][0] in clusters[0].name
+    assert {cluster.born for cluster in clusters} == {"2023-11-14T22:13:20Z"}
+    assert stream.cluster(clusters[0].id) == clusters[0]
+    assert stream.cluster(99) is None
+
+
+def test_documents_of_a_cluster_come_newest_first(stream):
+    answers = stream.add([Document(str(day), "parcel late", f"2024-03-{day:02}") for day in (3, 5, 4)])
+    assert len({answer.cluster for answer in answers}) == 1
+    newest = stream.documents_of(answers[0].cluster, limit=2)
+    assert [(document.id, document.time) for document in newest] == [
+        ("5", "2024-03-05T00:00:00Z"),
+        ("4", "2024-03-04T00:00:00Z"),
+    ]
+
+
+def test_a_name_that_was_given_stays(folder):
+    with DurableStream(folder) as stream:
+        (answer, *_) = stream.add(make_documents(30))
+        stream.rename(answer.cluster, "Late parcels")
+        assert stream.cluster(answer.cluster).name == "Late parcels"
+    with DurableStream(folder) as stream:
+        (again,) = stream.add(make_documents(1))
+        assert again.name == "Late parcels"
+        stream.rename(answer.cluster, None)
+        assert stream.cluster(answer.cluster).name == answer.name
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201, 7])
+def test_a_name_must_be_one(stream, name):
+    stream.add(make_documents(3))
+    with pytest.raises(ValueError, match="a name is a text of 1 to 200 characters"):
+        stream.rename(0, name)
+    with pytest.raises(ValueError, match="there is no cluster 77"):
+        stream.rename(77, "name")
+
+
+def merge_clusters(monkeypatch, gone, into):
+    """Let the next batch end with two clusters becoming one."""
+    partial_fit = StreamClusterer.partial_fit
+
+    def merging(self, X, ids=None, timestamps=None):
+        partial_fit(self, X, ids, timestamps)
+        slots = {int(self._partition.cluster_ids[slot]): slot for slot in self._partition.slots()}
+        size = int(self._partition.clusters.sizes[slots[gone]])
+        labels = self._partition.ids_of(self._partition.kept.labels)
+        self._partition.take_labels(np.where(labels == gone, into, labels))
+        self.labels_ = np.where(self.labels_ == gone, into, self.labels_)
+        self.events_.append(Event("merged", gone, into, size))
+        return self
+
+    monkeypatch.setattr(StreamClusterer, "partial_fit", merging)
+
+
+def test_documents_of_earlier_batches_move_when_clusters_become_one(folder, monkeypatch):
+    with DurableStream(folder) as stream:
+        answers = stream.add(make_documents(30))
+        gone, into = answers[0].cluster, answers[1].cluster
+        stream.rename(gone, "Late parcels")
+        merge_clusters(monkeypatch, gone, into)
+        stream.add([Document("odd", "volcano")])
+        assert stream.document("d0").cluster == into
+        assert stream.cluster(gone) is None
+        assert stream.cluster(into).name == "Late parcels"  # it had none of its own
+        merged = stream.events()[-1]
+        assert (merged.kind, merged.cluster, merged.into, merged.name) == ("merged", gone, into, "Late parcels")
+        assert stream.check() == []
+    with DurableStream(folder) as stream:
+        assert stream.cluster(into).name == "Late parcels"
+
+
+def test_events_are_numbered_and_stay(folder, clock):
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(30))
+        names = {cluster.id: cluster.name for cluster in stream.clusters()}
+        born = stream.events()
+        assert [event.number for event in born] == list(range(1, len(names) + 1))
+        assert {(event.kind, event.time) for event in born} == {("born", "2023-11-14T22:13:20Z")}
+    with DurableStream(folder) as stream:
+        stream.remove([f"d{i}" for i in range(30)])
+        died = stream.events(after=len(born))
+        assert {event.cluster: event.name for event in died if event.kind == "died"} == names
+        assert stream.last_event == len(born) + len(died)
+        assert stream.events(after=1, limit=1) == [born[1]]
+
+
+# ---------------------------------------------------------------------- forgetting
+
+
+def test_forgetting_by_hand_is_stored(folder):
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(30))
+        assert stream.forget(keep=10) == [f"d{i}" for i in range(20)]
+    with DurableStream(folder) as stream:
+        assert (stream.n_documents, stream.check()) == (10, [])
+
+
+def test_only_the_last_documents_are_kept_by_a_policy(folder):
+    with DurableStream(folder, policy=Policy(keep=10)) as stream:
+        assert len(stream.add(make_documents(30))) == 30
+        assert stream.n_documents == 10
+        assert stream.check() == []
+    with DurableStream(folder) as stream:  # it is stored
+        stream.add(make_documents(3, prefix="later"))
+        assert stream.n_documents == 10
+        assert stream.document("d22") is None
+        assert stream.document("d23") is not None
+
+
+def test_documents_over_an_age_go_and_ages_count_from_the_newest_of_a_batch(folder, clock):
+    with DurableStream(folder, policy=Policy(max_age="30d")) as stream:
+        stream.add([Document(str(days), "parcel late", NOW - days * DAY) for days in (100, 95, 80)])
+        assert stream.n_documents == 3
+        stream.add([Document("60", "parcel late", NOW - 60 * DAY)])
+        assert [stream.document(id) is None for id in ("100", "95", "80", "60")] == [True, True, False, False]
+        stream.add([Document("future", "parcel late", NOW + 1000 * DAY)])  # as if it were of now
+        assert stream.n_documents == 1
+        assert stream.check() == []
+
+
+def test_half_of_the_documents_are_gone_after_a_half_life(folder, clock):
+    with DurableStream(folder, policy=Policy(half_life="7d")) as stream:
+        stream.add([Document(str(i), "parcel late", NOW - 7 * DAY) for i in range(400)])
+        assert stream.n_documents == 400
+        stream.add([Document("now", "parcel late", NOW)])
+        left = stream.n_documents
+        assert 160 < left < 240
+        stream.add([Document("now", "parcel late", NOW)])
+        assert stream.n_documents == left
+        assert stream.check() == []
+
+
+def test_another_policy_takes_the_place_of_the_stored_one(folder):
+    with DurableStream(folder, policy=Policy(keep=10, max_age="1d")):
+        pass
+    with DurableStream(folder, policy=Policy(half_life=90)) as stream:
+        assert stream.policy == Policy(half_life="90s")
+    with DurableStream(folder) as stream:
+        assert stream.policy == Policy(half_life="1.5m")
+
+
+@pytest.mark.parametrize("policy", [{"keep": 0}, {"keep": 1.5}, {"keep": True}, {"max_age": "soon"}, {"half_life": 0}])
+def test_a_policy_must_be_one(policy):
+    with pytest.raises(ValueError, match=f"{next(iter(policy))} must be"):
+        Policy(**policy)
+
+
+# ---------------------------------------------------------------------- settings
+
+
+def test_settings_are_stored_and_others_refused(folder):
+    clusterer = StreamClusterer(alpha=0.5, tokenizer=Tokenizer(language="german"), random_state=3)
+    DurableStream(folder, clusterer=clusterer).close()
+    DurableStream(folder, clusterer=clusterer).close()
+    DurableStream(folder).close()
+    with pytest.raises(ValueError, match=r"has alpha=0\.5, not 0\.7; leave the setting out"):
+        DurableStream(folder, clusterer=StreamClusterer(alpha=0.7, random_state=3))
+    with pytest.raises(
+        ValueError, match=r"tokenizer=Tokenizer\(language='german'\), not Tokenizer\(language='french'\)"
+    ):
+        DurableStream(folder, clusterer=StreamClusterer(alpha=0.5, tokenizer=Tokenizer(language="fr"), random_state=3))
+    DurableStream(folder).close()  # not left locked
+
+
+def test_settings_given_in_part_leave_the_others_as_they_are_stored(folder):
+    assert given_clusterer(folder, {"alpha": None}) is None
+    DurableStream(folder, clusterer=given_clusterer(folder, {"alpha": 0.5, "language": "de"})).close()
+    again = given_clusterer(folder, {"language": "german"})
+    assert (again.alpha, again.tokenizer.language) == (0.5, "german")
+    DurableStream(folder, clusterer=again).close()
+    with pytest.raises(ValueError, match=r"beta=0\.02, not 0\.3"):
+        DurableStream(folder, clusterer=given_clusterer(folder, {"beta": 0.3}))
+
+
+def test_a_seed_that_cannot_be_stored_is_refused(folder):
+    with pytest.raises(ValueError, match="random_state: a number"):
+        DurableStream(folder, clusterer=StreamClusterer(random_state=np.random.default_rng(0)))
+
+
+def test_a_tokenizer_of_ones_own_is_given_again(folder):
+    clusterer = StreamClusterer(tokenizer=Tokenizer(tokenizer=str.split))
+    with DurableStream(folder, clusterer=clusterer) as stream:
+        stream.add([Document("a", "parcel-late today")])
+    with DurableStream(folder, clusterer=clusterer) as stream:
+        stream.add([Document("b", "parcel-late today")])
+        assert len(stream.documents_of(0)) == 2
+        assert stream.check() == []
+    with DurableStream(folder) as stream, pytest.raises(ValueError, match="a tokenizer of your own"):
+        stream.add([Document("c", "parcel-late")])
+
+
+# ---------------------------------------------------------------------- the folder
+
+
+def test_one_program_at_a_time(folder, stream):
+    with pytest.raises(ValueError, match="another program is at work"):
+        DurableStream(folder)
+
+
+def test_a_stream_that_was_closed_says_so(stream):
+    stream.close()
+    stream.close()
+    with pytest.raises(ValueError, match="was closed"):
+        stream.add(make_documents(1))
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear …")
+    with pytest.raises(ValueError, match="holds other files"):
+        DurableStream(tmp_path)
+    with pytest.raises(ValueError, match="is a file"):
+        DurableStream(tmp_path / "letter.txt")
+    with pytest.raises(ValueError, match="there is no stream in"):
+        DurableStream(tmp_path / "new", create=False)
+    assert {each.name for each in tmp_path.iterdir()} == {"letter.txt"}
+
+
+def test_threads_may_share_a_stream(stream):
+    def add(number):
+        for batch in range(3):
+            stream.add(make_documents(10, seed=number, prefix=f"{number}-{batch}-"))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stream.n_documents == 120
+    assert stream.check() == []
+
+
+# ---------------------------------------------------------------------- when writing fails
+
+
+class BreaksOnceError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("place", ["put_documents", "put_clusters", "add_events", "put_meta"])
+def test_what_cannot_be_written_is_not_in_memory_either(stream, monkeypatch, place):
+    stream.add(make_documents(30))
+    before = stream.clusters(), stream.events()
+
+    def fail(self, *_):
+        raise BreaksOnceError
+
+    with monkeypatch.context() as context:
+        context.setattr(Database, place, fail)
+        with pytest.raises(BreaksOnceError):
+            stream.add([Document("odd", "volcano"), Document("d0", "volcano")])
+    assert (stream.clusters(), stream.events()) == before
+    assert stream.check() == []
+    stream.add([Document("odd", "volcano")])
+    assert stream.n_documents == 31
+    assert stream.check() == []
+
+
+def test_a_full_disk_is_told_and_the_stream_goes_on_when_there_is_room(stream):
+    stream.add(make_documents(30))
+    n_pages = stream._database._value("PRAGMA page_count")
+    stream._database._value(f"PRAGMA max_page_count = {n_pages}")
+    with pytest.raises(OSError, match="database or disk is full"):
+        stream.add([Document(f"large{i}", "parcel " * 5000) for i in range(20)])
+    assert (stream.n_documents, stream.check()) == (30, [])
+    stream._database._value("PRAGMA max_page_count = 1000000")
+    stream.add([Document("large", "parcel " * 5000)])
+    assert (stream.n_documents, stream.check()) == (31, [])
+
+
+# ---------------------------------------------------------------------- checks and copies
+
+
+@pytest.mark.parametrize(
+    ("statement", "mistake"),
+    [
+        ("UPDATE clusters SET size = size + 1 WHERE id = 0", "cluster 0 has .* in the table of clusters"),
+        ("UPDATE clusters SET n_words = 0 WHERE id = 1", "cluster 1 has .* with 0 words in the table of clusters"),
+        ("DELETE FROM clusters WHERE id = 1", "cluster 1 has no document in the table of clusters"),
+        ("INSERT INTO clusters VALUES (55, 0, NULL, 1, 1)", "cluster 55 has 1 documents"),
+        ("UPDATE documents SET cluster = 44 WHERE id = 'd0'", "cluster 44 is there, but the next is to be"),
+        ("UPDATE documents SET cluster = -1 WHERE id = 'd0'", "document 'd0'"),
+        ("UPDATE documents SET counts = '{}' WHERE id = 'd0'", "cluster 0 has"),
+        ("DELETE FROM documents WHERE id = 'd0'", "cluster 0 has"),
+        ("UPDATE documents SET counts = '{' WHERE id = 'd0'", "is damaged"),
+        ("DELETE FROM meta WHERE key = 'state'", "there is no state in table meta"),
+        ("UPDATE meta SET value = '}' WHERE key = 'state'", "is damaged: table meta"),
+    ],
+)
+def test_a_check_tells_what_is_wrong(folder, statement, mistake):
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(30))
+    assert check_folder(folder) == []
+    change_file(folder, statement)
+    assert any(re.search(mistake, found) for found in check_folder(folder)), check_folder(folder)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE documents SET cluster = 1 WHERE id = 'd0'",
+        "UPDATE documents SET time = 5 WHERE id = 'd0'",
+        "UPDATE documents SET counts = '{\"parcel\": 2}' WHERE id = 'd0'",
+        "DELETE FROM documents WHERE id = 'd0'",
+        "UPDATE meta SET value = json_set(value, '$.next_cluster', 1000) WHERE key = 'state'",
+    ],
+)
+def test_a_check_tells_where_memory_and_disk_differ(folder, stream, statement):
+    stream.add(make_documents(30))
+    change_file(folder, statement)
+    assert any("memory" in mistake for mistake in stream.check())
+
+
+def test_a_check_of_a_folder_needs_a_stream_but_no_lock(folder, stream, tmp_path):
+    stream.add(make_documents(3))
+    assert check_folder(folder) == []
+    with pytest.raises(ValueError, match="there is no stream in"):
+        check_folder(tmp_path)
+
+
+def test_a_damaged_stream_cannot_be_opened(folder):
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(3))
+    change_file(folder, "UPDATE documents SET counts = 'x'")
+    with pytest.raises(DamagedStateError, match="is damaged"):
+        DurableStream(folder)
+
+
+def test_a_copy_is_a_stream_of_its_own(folder, stream, tmp_path):
+    stream.add(make_documents(30))
+    (tmp_path / "other").mkdir()
+    stream.backup(tmp_path / "other" / FILE)
+    stream.add(make_documents(3, prefix="later"))
+    with DurableStream(tmp_path / "other") as copy:
+        assert (copy.n_documents, copy.check()) == (30, [])
+        copy.add(make_documents(3, prefix="mine"))
+
+
+# ---------------------------------------------------------------------- from a batch run
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A run of 60 texts with ids and times, one of them without words."""
+    folder = tmp_path_factory.mktemp("saved") / "run"
+    documents = [*make_documents(60), Document("none", "!")]
+    times = [f"2024-01-{1 + i % 28:02}" for i in range(60)] + [None]
+    corpus_ids = [document.id for document in documents]
+    clustering = textmix.cluster([document.text for document in documents], ids=corpus_ids, times=times, random_state=0)
+    clustering.rename(0, "The first").save(folder)
+    return folder
+
+
+@pytest.fixture
+def run(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "run")
+
+
+def test_a_run_becomes_a_stream(run, clock):
+    clustering = textmix.load(run)
+    with DurableStream(run) as stream:
+        assert stream.n_documents == 61
+        for place, label in enumerate(clustering.labels.tolist()):
+            id = clustering.corpus.ids[place]
+            assert (stream.document(id).cluster, stream.document(id).text) == (label, clustering.texts[place])
+        assert stream.document("d1").time == "2024-01-02T00:00:00Z"
+        assert stream.document("none").time == "2023-11-14T22:13:20Z"
+        names = {cluster.id: cluster.name for cluster in stream.clusters()}
+        assert names == {cluster.index: cluster.name for cluster in clustering.clusters}
+        assert names[0] == "The first"
+        assert stream.check() == []
+        new = stream.add([Document("new", "parcel courier late delivery")])
+        assert new[0].cluster == stream.document("d0").cluster
+    with DurableStream(run) as stream:
+        assert (stream.n_documents, stream.check()) == (62, [])
+    assert textmix.load(run).n_clusters == clustering.n_clusters  # it is still a run
+
+
+def test_a_run_without_ids_has_its_rows_as_ids(tmp_path):
+    textmix.cluster([document.text for document in make_documents(12)]).save(tmp_path / "run")
+    with DurableStream(tmp_path / "run") as stream:
+        assert [stream.document(str(row)) is None for row in (0, 1, 12, 13)] == [True, False, False, True]
+
+
+def test_a_run_is_taken_over_as_a_whole_or_not_at_all(run, monkeypatch):
+    def fail(self, names):
+        raise BreaksOnceError
+
+    with monkeypatch.context() as context:
+        context.setattr(Database, "name_clusters", fail)
+        with pytest.raises(BreaksOnceError):
+            DurableStream(run)
+    with closing(Database(run / FILE)) as database:
+        assert (database.n_documents(), database.read_meta()) == (0, {})
+    with DurableStream(run) as stream:
+        assert (stream.n_documents, stream.check()) == (61, [])
+
+
+def test_settings_of_a_run_hold(run):
+    with pytest.raises(ValueError, match="has tokenizer="):
+        DurableStream(run, clusterer=StreamClusterer(tokenizer=Tokenizer(stem=True, language="english")))
+    with DurableStream(run, clusterer=StreamClusterer(beta=0.3)) as stream:
+        assert stream.n_documents == 61
+
+
+def test_a_run_that_never_had_its_texts_in_memory_is_refused(folder, monkeypatch):
+    folder.mkdir()
+    (folder / "run.json").touch()
+    monkeypatch.setattr(saved_run, "load", lambda folder: object.__new__(LargeClustering))
+    with pytest.raises(ValueError, match="does not have all its texts in memory; cluster without --memory"):
+        DurableStream(folder)
