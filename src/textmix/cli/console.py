@@ -14,6 +14,7 @@ from textmix.metrics.comparison import SCORE_NAMES
 from textmix.results.clusters import Cluster
 
 WORDS_WIDTH = 34
+KNOWN_AS = "known as"
 GAP = "  "
 
 
@@ -48,25 +49,32 @@ def say_briefly(console: Console, sentence: str, style: str = "") -> None:
 
 
 def show_clusters(console: Console, clusters: Sequence[Cluster]) -> None:
-    """A line a cluster: numbers in full, words and example cut to what the line holds."""
+    """A line a cluster: numbers in full; the name it was known by, words and example cut to what the line holds."""
     width_of_size = max([4, *(len(f"{cluster.size:,}") for cluster in clusters)])
     has_stability = any(cluster.stability is not None for cluster in clusters)
     width_of_stability = len("agreed" + GAP) if has_stability else 0
     left = max(console.width - len("cluster") - width_of_size - width_of_stability - 3 * len(GAP), 20)
+    names = [one_line(cluster.name) if cluster.known else "" for cluster in clusters]
+    has_names = any(names)
+    width_of_names = min(max(len(KNOWN_AS), *map(len, names)), left // 3) if has_names else 0
+    left -= width_of_names + len(GAP) if has_names else 0
     width_of_words = min(WORDS_WIDTH, left // 2)
     table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     table.add_column("cluster", justify="right", width=len("cluster"), no_wrap=True)
     table.add_column("size", justify="right", width=width_of_size, no_wrap=True)
     if has_stability:
         table.add_column("agreed", justify="right", width=len("agreed"), no_wrap=True)
+    if has_names:
+        table.add_column(KNOWN_AS, width=width_of_names, no_wrap=True, overflow="ellipsis")
     table.add_column("words", width=width_of_words, no_wrap=True, overflow="ellipsis")
     table.add_column("example", width=left - width_of_words, no_wrap=True, overflow="ellipsis", style="dim")
-    for cluster in clusters:
+    for cluster, name in zip(clusters, names, strict=True):
         table.add_row(
             str(cluster.index),
             f"{cluster.size:,}",
             *([_percent(cluster.stability)] if has_stability else []),
-            Text(one_line(cluster.list_terms())),
+            *([Text(name)] if has_names else []),
+            Text(one_line(", ".join(cluster.terms) if name else cluster.list_terms())),
             Text(one_line(next(iter(cluster.examples), ""))),
         )
     console.print(table)

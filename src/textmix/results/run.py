@@ -170,6 +170,7 @@ def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
         Column("size", "BIGINT", [cluster.size for cluster in clusters]),
         Column("share", "DOUBLE", [cluster.share for cluster in clusters]),
         *_stability_column(clusters),
+        *_known_column(clusters),
         Column("words", "VARCHAR", [cluster.join_words() for cluster in clusters]),
         Column("example", "VARCHAR", [next(iter(cluster.examples), "") for cluster in clusters]),
     ]
@@ -179,6 +180,12 @@ def _stability_column(clusters: Sequence[Cluster]) -> list[Column]:
     if all(cluster.stability is None for cluster in clusters):
         return []
     return [Column("stability", "DOUBLE", [cluster.stability for cluster in clusters])]
+
+
+def _known_column(clusters: Sequence[Cluster]) -> list[Column]:
+    if not any(cluster.known for cluster in clusters):
+        return []
+    return [Column("known", "BOOLEAN", [cluster.known for cluster in clusters])]
 
 
 def trace_columns(trace: dict[str, NDArray[Any]]) -> list[Column]:
