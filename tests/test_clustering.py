@@ -312,8 +312,12 @@ def test_an_algorithm_of_the_papers_behind_texts(name):
 
 
 def test_seed_words_name_clusters():
-    clustering = textmix.cluster(TEXTS, language=None, seed_words={"Accounts": ["password", "sesame"], "Post": ["van"]})
-    assert set(clustering.known_clusters) == {"Accounts", "Post"}
+    seed_words = {"Accounts": ["password", "sesame"], "Post": ["van"], "Bank": ["refund", "money", "credit"]}
+    with pytest.warns(UserWarning, match="seed word") as told:
+        clustering = textmix.cluster(TEXTS, language=None, seed_words=seed_words)
+    message = "only one seed word of 'Accounts' is in the texts; not there, or stop words: sesame"
+    assert [(str(one.message), one.filename) for one in told] == [(message, __file__)]
+    assert set(clustering.known_clusters) == {"Accounts", "Post", "Bank"}
     own = clustering.clusters[clustering.known_clusters["Accounts"]]
     assert (own.name, own.known) == ("Accounts", True)
     assert {text for text, label in zip(TEXTS, clustering.labels, strict=True) if label == own.index} == {

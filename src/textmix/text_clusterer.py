@@ -221,6 +221,8 @@ max_document_frequency
                 shown = ", ".join(words) or "none given"
                 raise ValueError(f"no text has a seed word of {name!r} ({shown}), or they are stop words")
             together = csr_array(counts.sum(axis=0)[np.newaxis])
+            if together.nnz == 1:
+                _warn_of_missing_words(name, words, corpus)
             examples[name] = csr_array(vstack((examples[name], together))) if name in examples else together
         return examples
 
@@ -335,6 +337,15 @@ def _warn_of_shared_words(seed_words: Mapping[str, Iterable[str]]) -> None:
         if len(shared) > 1:
             clusters = " and ".join(f'"{name}"' for name in shared)
             warnings.warn(f'the seed word "{word}" stands under {clusters}: it does not tell them apart', stacklevel=4)
+
+
+def _warn_of_missing_words(name: str, words: Sequence[str], corpus: Corpus) -> None:
+    """Say which seed words of a cluster are not in the texts, if there are any."""
+    missing = [word for word, n_found in zip(words, np.diff(corpus.count(words).indptr), strict=True) if n_found == 0]
+    if missing:
+        not_there = ", ".join(missing)
+        message = f"only one seed word of {name!r} is in the texts; not there, or stop words: {not_there}"
+        warnings.warn(message, stacklevel=5)
 
 
 def check_words(n_texts: int, n_with_words: int) -> None:

@@ -152,8 +152,10 @@ def test_clusters_are_as_many_or_as_fine_as_asked_for(program, table, tmp_path):
     assert n_clusters("--granularity", "coarse") <= n_clusters("--model", "consensus", "--granularity", 50)
 
 
-def test_what_is_known_beforehand_guides_the_clusters(program, tmp_path):
+def test_what_is_known_beforehand_guides_the_clusters(program, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     texts = ["refund money", "money refund bank", "login password", "password login reset"] * 6
+    texts += ["zebra lion tiger", "lion zebra"] * 5
     table, seeds, run, later = (tmp_path / name for name in ("t.csv", "seeds.txt", "run", "later"))
     known = {1: "Money", 5: "Money", 2: "Access"}
     rows = [f"{text},{known.get(i, '')},{1 + i % 2}" for i, text in enumerate(texts)]
@@ -161,17 +163,23 @@ def test_what_is_known_beforehand_guides_the_clusters(program, tmp_path):
     options = ["--known", "known", "--weight", "weight", "--duplicates", "once", "--out", run]
     code, shown, error = program("cluster", table, *options)
     assert (code, error) == (0, "")
-    assert "Money: " in shown
+    header, *lines = shown[shown.index("cluster  ") :].splitlines()[:4]
+    assert header.split() == ["cluster", "size", "agreed", "known", "as", "words", "example"]
+    column = slice(header.index("known as"), header.index("words"))
+    assert [line[column].strip() for line in lines] == ["Money", "Access", ""]
+    assert all(len(line) <= 80 for line in lines)
     with (run / "clusters.csv").open() as file:
-        assert {row["name"] for row in csv.DictReader(file)} == {"Money", "Access"}
+        found = {row["name"]: row["known"] for row in csv.DictReader(file)}
+    assert (found.pop("Money"), found.pop("Access"), *found.values()) == ("true", "true", "false")
     info = json.loads((run / "run.json").read_text())
     assert info["guidance"] == {"known": "known", "weight": "weight"}
     assert set(info["result"]["known_clusters"]) == {"Money", "Access"}
     seeds.write_text("# looked for\n\nAccess: login, sesame\nParcels: reset\n")
     code, shown, error = program("cluster", table, "--frozen", run, "--seed-words", seeds, "--out", later)
-    assert (code, error) == (0, "")
+    said = "textmix: only one seed word of 'Access' is in the texts; not there, or stop words: sesame\n"
+    assert (code, error) == (0, said)
     names = json.loads((later / "run.json").read_text())["result"]["known_clusters"]
-    assert set(names) == {"Money", "Access", "Parcels"}
+    assert set(names) == {"Money", "Access", "Parcels", *found}
     assert ('"Parcels" 0 texts' in " ".join(shown.split())) == (names["Parcels"] == -1)
     assert '"Money" 12 texts' in " ".join(shown.split())
 
