@@ -30,6 +30,7 @@ PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
 CONSENSUS_TESTS = "tests/inference/test_consensus.py"
 MERGING_TESTS = "tests/inference/test_merging.py"
 GUIDANCE_TESTS = "tests/inference/test_guidance.py"
+STREAM_TESTS = "tests/stream/test_partition.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 
 
@@ -796,6 +797,69 @@ FAULTS = [
         "np.maximum.at(largest, twins, guidance.weights)",
         "largest[twins[::-1]] = guidance.weights[::-1]",
         f"{GUIDED_TESTS}::test_of_copies_that_count_once_the_largest_weight_counts",
+    ),
+    Fault(
+        "a list that moves to more room loses its last pair",
+        "kernels/stream.py",
+        "for offset in range(clusters.list_lengths[word]):",
+        "for offset in range(clusters.list_lengths[word] - 1):",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a list gets room for half of its new pairs",
+        "kernels/stream.py",
+        "                room = 2 * wanted\n",
+        "                room = (wanted + clusters.list_lengths[word]) // 2\n",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a cluster that a document has left keeps its weight",
+        "kernels/stream.py",
+        "            refresh_bases(clusters, model, prior, table, slot)\n",
+        "",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a cluster left empty keeps its slot",
+        "kernels/statistics.py",
+        "        clusters.counters[N_FREE] += 1\n",
+        "        clusters.counters[N_FREE] += 0\n",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "merging forgets that there is one cluster less",
+        "kernels/stream.py",
+        "sizes - math.log(prior.concentration)",
+        "sizes",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "merging forgets the words that both clusters have",
+        "kernels/stream.py",
+        "log_product(model, table, beta, clusters.pair_counts[pair], count) - alone",
+        "0.0",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "merging takes lengths as if clusters were alone",
+        "kernels/stream.py",
+        "gains[other] = length_alone - together + sizes",
+        "gains[other] = sizes",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a cluster that another has gone into keeps its old weight",
+        "kernels/stream.py",
+        "table, previous)\n    refresh_bases(clusters, model, prior, table, slot)\n",
+        "table, previous)\n",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "words that are gone still count as present",
+        "stream/words.py",
+        '            del self._column_of[self._names[column]]\n            self._names[column] = ""\n',
+        '            self._names[column] = ""\n',
+        STREAM_TESTS,
     ),
 ]
 

@@ -8,7 +8,7 @@
 | posterior | thinned draws match the enumerated posterior (chi-square) |
 | distance | how far an approximation is from the enumerated posterior is measured: tests/inference |
 | joint | learned hyperparameters pass a joint-distribution test: tests/inference/test_learned_prior.py |
-| reference | numbers equal tests/reference.py: tests/inference |
+| reference | numbers equal tests/reference.py: tests/inference, tests/stream |
 | objective | what is to rise never falls: tests/inference |
 | faults | deliberately broken copies fail the ladder |
 """
@@ -86,6 +86,11 @@ STEPS: dict[str, tuple[str, ...]] = {
     "counts.count_lengths": ("recount", "twins"),
     "counts.leave_out_words": ("twins",),
     "counts.draw_words": ("twins", "reference", "faults"),
+    "stream.make_room": ("recount", "twins", "faults"),
+    "stream.take_out": ("recount", "conditional", "twins", "faults"),
+    "stream.count_words_of": ("reference", "twins"),
+    "stream.gains_of_merging": ("reference", "twins", "faults"),
+    "stream.move_all": ("recount", "twins", "faults"),
     "merging.costs_of_merging": ("twins", "reference", "faults"),
     "merging.add_rows": ("twins", "reference", "faults"),
     "merging.fill_terms": ("twins", "reference", "faults"),

@@ -91,7 +91,26 @@ def outcomes() -> dict[str, dict[str, list]]:
                     propose(build_state(corpus, random_labels(corpus, prior, 1), prior, sampler, "plain"), result)
             if prior[0] == "finite":
                 found[f"{name}, {prior_name}, in parallel"] = sweep_in_parallel(corpus, prior)
+    found["stream"] = stream_of_documents()
     return found
+
+
+def stream_of_documents() -> dict[str, list]:
+    """Documents that come and go, and clusters that become one."""
+    from stream.stream_helpers import make_texts
+    from textmix.stream.clusterer import StreamClusterer
+
+    result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
+    stream = StreamClusterer(alpha=3.0, beta=0.1, n_sweeps=2, random_state=1)
+    for batch in range(3):
+        stream.partial_fit(make_texts(12, seed=batch), ids=[f"{batch}-{i}" for i in range(12)])
+        stream.remove([f"{batch}-{i}" for i in range(0, 12, 5)])
+        result["labels"].append(stream.labels_.tolist())
+        result["exact"].append([value.hex() for value in stream._partition.table.bases.ravel().tolist()])
+        result["numbers"] += [*stream.probabilities_.tolist(), *stream.outlier_scores_.tolist()]
+        gains = stream._partition._gains_of(int(stream._partition.slots()[0]))
+        result["numbers"] += gains[np.isfinite(gains)].tolist()
+    return result
 
 
 def start_online(state: GibbsState, result: dict[str, list]) -> None:

@@ -146,11 +146,14 @@ class StreamPartition:
         without = (rows < 0) | (lengths >= self.table.row_of_length.size)
         self._n_without_row += int(np.count_nonzero(without & (lengths > 0) & (lengths <= self._limit)))
         return bool(
-            abs(self.words.n_present - self._n_words) > VOCABULARY_CHANGE * self._n_words
+            self._vocabulary_has_changed()
             or self.words.totals.sum() > self._most_tokens
             or self.words.totals.max(initial=0) > self._most_of_a_word
             or self._n_without_row > MAX_LENGTHS + self.kept.n_kept // 64
         )
+
+    def _vocabulary_has_changed(self) -> bool:
+        return abs(self.words.n_present - self._n_words) > VOCABULARY_CHANGE * self._n_words
 
     def _place(self, rows: slice, rng: np.random.Generator) -> None:
         """Each document a cluster given those before it (eq. IV.29 and IV.44)."""
@@ -254,6 +257,8 @@ class StreamPartition:
         self.cluster_ids[gone], self._checked[gone] = NO_CLUSTER, 0
         if self.kept.n_rows > 2 * self.kept.n_kept + MAX_LENGTHS:
             self.lay_out()
+        elif self._vocabulary_has_changed():
+            self._tabulate()
         return ids, clusters
 
     def _remove_all(self, rows: NDArray[np.int64]) -> tuple[list[str], list[int]]:
