@@ -38,7 +38,7 @@ class KeptDocument(NamedTuple):
     counts: Mapping[str, int]
 
 
-class StreamClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class StreamClusterer(ClusterMixin, BaseEstimator):
     """Clusters that keep their ids while documents come and go (GSDPMM, as its conclusion has it for streams).
 
     Each document of a batch is classified given all documents that are kept, into a cluster that is there or a new one

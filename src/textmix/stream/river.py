@@ -16,7 +16,7 @@ except ImportError as error:
     raise ImportError("river is not installed: pip install 'textmix[river]'") from error
 
 
-class RiverClusterer(base.Clusterer):  # type: ignore[misc]
+class RiverClusterer(base.Clusterer):
     """Clusters by `StreamClusterer`, for river: `learn_one` and `predict_one`.
 
     A document is a text, or a dict of whole counts by word such as river's `BagOfWords` makes. Each is a batch of its
