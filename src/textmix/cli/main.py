@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from textmix.cli import options
+from textmix.cli import stream as stream_options
 
 USER_ERROR = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -219,6 +220,53 @@ def evaluate(
     from textmix.cli import evaluate as command
 
     command.evaluate_run(run, file, {"label": label, "id": id, "format": format})
+
+
+@app.command()
+def stream(
+    state: stream_options.StateFolder,
+    files: stream_options.Lines = None,
+    alpha: stream_options.Alpha = None,
+    beta: stream_options.Beta = None,
+    sweeps: stream_options.Sweeps = None,
+    language: stream_options.Language = None,
+    seed: stream_options.Seed = None,
+    keep: stream_options.Keep = None,
+    max_age: stream_options.MaxAge = None,
+    half_life: stream_options.HalfLife = None,
+    batch: stream_options.Batch = 1000,
+    events: stream_options.Events = False,
+    check: stream_options.Check = False,
+    backup: stream_options.Backup = None,
+    quiet: stream_options.Quiet = False,
+) -> None:
+    """Let texts come and go as JSON lines; each is answered, with its cluster, once it is on disk.
+
+    Lines are {"id": …, "text": …, "time": …} or {"remove": id}; id and time may be left out.
+
+    [bold]Examples[/bold]
+
+    tail -f tickets.jsonl | textmix stream state --max-age 30d
+
+    textmix stream state --check
+    """
+    if (check or backup is not None) and (files or (check and backup is not None)):
+        raise ValueError("--check and --backup read no lines; give one of them, and no files")
+    if check:
+        raise typer.Exit(stream_options.check_state(state))
+    if backup is not None:
+        stream_options.back_up_state(state, backup)
+        return
+    settings = {
+        "alpha": options.parse_number(alpha),
+        "beta": beta,
+        "n_sweeps": sweeps,
+        "language": language,
+        "random_state": seed,
+    }
+    policy = {"keep": keep, "max_age": max_age, "half_life": half_life}
+    source, output = stream_options.Input(files or [], batch), stream_options.Output(events, quiet)
+    stream_options.stream_lines(state, source, settings, policy, output)
 
 
 @app.command()

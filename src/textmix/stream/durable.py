@@ -8,14 +8,15 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmix.corpus.folder_lock import FolderLock
+from textmix.results.folder import RUN_FILE
 from textmix.stream.checking import find_mistakes
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, Database, DocumentRow, copy_database, sync_folder
@@ -33,15 +34,32 @@ from textmix.stream.records import (
     known,
     written_time,
 )
-from textmix.stream.saved_run import SavedRun, is_run, read_run
 from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
 from textmix.stream.stored import POLICY, STATE, as_kept, load_clusterer, read_stored, sizes_of
+
+if TYPE_CHECKING:
+    from textmix.stream.saved_run import SavedRun
 
 __all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
 
 MAX_NAME_LENGTH = 200
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass
+class Change:
+    """What a call has changed in memory and is to be written."""
+
+    gone: list[str] = field(default_factory=list)
+    rows: list[DocumentRow] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def note_gone(self, ids: list[str], clusterer: StreamClusterer) -> None:
+        """Note documents that the clusterer has just let go."""
+        if ids:
+            self.gone += ids
+            self.events += clusterer.events_
 
 
 class DurableStream:
@@ -72,6 +90,8 @@ class DurableStream:
         self._lock = threading.RLock()
         self._given = clusterer
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
+        if clusterer is not None:
+            clusterer_of(settings_of(clusterer), clusterer).state()  # ValueError if a setting is none
         _prepare_folder(self._folder, create)
         self._guard = FolderLock(self._folder)
         self._guard.hold(f'another program is at work on the stream in "{self._folder}"')
@@ -91,31 +111,36 @@ class DurableStream:
 
     def add(self, documents: Sequence[Document]) -> list[Answer]:
         """Take in a batch; the answers are in its order. An id that is there already: the last text wins."""
-        checked = [_check_at(position, document) for position, document in enumerate(documents)]
-        with self._changing() as memory:
-            if not checked:
-                return []
-            clusterer, now = memory.clusterer, _now()
-            ids = [str(document.id) for document in checked]
-            times = _times(checked, now)
-            clusterer.partial_fit([document.text for document in checked], ids=ids, timestamps=times)
-            events, answers = list(clusterer.events_), memory.answers()
-            gone = self._forget_by_policy(clusterer, times, now)
-            if gone:
-                events += clusterer.events_
-            rows = _document_rows(clusterer, checked, times, answers, set(gone))
-            self._write(memory, now, events, gone, rows)
-            return answers
+        return self.exchange(documents, ())[0]
 
     def remove(self, ids: Iterable[str]) -> list[str]:
         """Take documents out; returns the ids of those that were there."""
-        if isinstance(ids, str):
+        return self.exchange((), ids)[1]
+
+    def exchange(self, documents: Sequence[Document], remove: Iterable[str]) -> tuple[list[Answer], list[str]]:
+        """Take documents out and then others in, in one transaction; the answers, and the ids of those taken out."""
+        if isinstance(remove, str):
             raise ValueError("ids is a single str; give a list, for one id [id]")
-        checked = [check_id(id) for id in ids]
+        ids = [check_id(id) for id in remove]
+        checked = [_check_at(position, document) for position, document in enumerate(documents)]
         with self._changing() as memory:
-            gone = memory.clusterer.remove(checked)
-            self._write_gone(memory, gone)
-            return gone
+            now, change = _now(), Change()
+            if ids:
+                change.note_gone(memory.clusterer.remove(ids), memory.clusterer)
+            removed = list(change.gone)
+            answers = self._take_in(checked, memory, change, now) if checked else []
+            self._write(memory, now, change)
+            return answers, removed
+
+    def _take_in(self, documents: list[Document], memory: NamedClusters, change: Change, now: int) -> list[Answer]:
+        clusterer, times = memory.clusterer, _times(documents, now)
+        clusterer.partial_fit([each.text for each in documents], [each.id for each in documents], times)
+        change.events += clusterer.events_
+        answers = memory.answers()
+        forgotten = self._forget_by_policy(clusterer, times, now)
+        change.note_gone(forgotten, clusterer)
+        change.rows = _document_rows(clusterer, documents, times, answers, set(forgotten))
+        return answers
 
     def forget(
         self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
@@ -123,7 +148,9 @@ class DurableStream:
         """Let old documents go, as `StreamClusterer.forget` does; returns their ids."""
         with self._changing() as memory:
             gone = memory.clusterer.forget(before=before, keep=keep, half_life=half_life, now=now)
-            self._write_gone(memory, gone)
+            change = Change()
+            change.note_gone(gone, memory.clusterer)
+            self._write(memory, _now(), change)
             return gone
 
     def _forget_by_policy(self, clusterer: StreamClusterer, times: NDArray[np.datetime64], now: int) -> list[str]:
@@ -261,8 +288,11 @@ class DurableStream:
 
     def _create(self, policy: Policy) -> None:
         """Write a new stream, with the documents of the run that the folder has."""
-        now = _now()
-        run = read_run(self._folder, now) if is_run(self._folder) else None
+        now, run = _now(), None
+        if _is_run(self._folder):
+            from textmix.stream.saved_run import read_run  # runs, and what they are made of, take long to import
+
+            run = read_run(self._folder, now)
         settings = settings_of(self._given or StreamClusterer())
         if run is not None:
             tokenizer = run.tokenizer.settings()
@@ -306,14 +336,11 @@ class DurableStream:
                 self._in_memory = None
                 raise
 
-    def _write_gone(self, memory: NamedClusters, gone: Sequence[str]) -> None:
-        if gone:
-            self._write(memory, _now(), memory.clusterer.events_, gone, [])
-
-    def _write(
-        self, memory: NamedClusters, now: int, events: Sequence[Event], gone: Sequence[str], rows: Iterable[DocumentRow]
-    ) -> None:
+    def _write(self, memory: NamedClusters, now: int, change: Change) -> None:
         """Write what a call has changed, in one transaction."""
+        if change == Change():
+            return
+        events = change.events
         database, sizes = self._database, sizes_of(memory.clusterer)
         inherited = memory.inherited_names(events, sizes)
         names = memory.names_of(events, sizes)
@@ -321,8 +348,8 @@ class DurableStream:
             for event in events:
                 if event.kind == MERGED and event.into is not None:
                     database.move_documents(event.cluster, event.into)
-            database.remove_documents(gone)
-            database.put_documents(rows)
+            database.remove_documents(change.gone)
+            database.put_documents(change.rows)
             database.put_clusters((id, now, *size) for id, size in sizes.items() if memory.sizes.get(id) != size)
             database.remove_clusters(memory.sizes.keys() - sizes.keys())
             database.name_clusters(inherited)
@@ -382,6 +409,11 @@ def _stored(row: DocumentRow) -> StoredDocument:
     return StoredDocument(row.id, row.text, written_time(row.time), *row[3:6])
 
 
+def _is_run(folder: Path) -> bool:
+    """Whether a run was saved to this folder."""
+    return (folder / RUN_FILE).exists()
+
+
 def _prepare_folder(folder: Path, create: bool) -> None:
     """Make the folder of a new stream; ValueError if there cannot be one."""
     if (folder / FILE).exists():
@@ -390,7 +422,7 @@ def _prepare_folder(folder: Path, create: bool) -> None:
         raise ValueError(f'there is no stream in "{folder}"')
     if folder.exists() and not folder.is_dir():
         raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
-    if folder.is_dir() and not is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
+    if folder.is_dir() and not _is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
         raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
     folder.mkdir(parents=True, exist_ok=True)
     sync_folder(folder.parent)

@@ -11,7 +11,6 @@ import numpy as np
 
 from textmix.clustering import Clustering
 from textmix.corpus import Corpus, Tokenizer
-from textmix.results.folder import RUN_FILE
 from textmix.results.run import TEXTS_FILE
 from textmix.results.tables import read_parquet
 from textmix.saved_runs import LargeClustering, load
@@ -26,11 +25,6 @@ class SavedRun(NamedTuple):
     documents: list[DocumentRow]
     names: list[str]  # of the clusters 0, 1, …
     tokenizer: Tokenizer
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a run was saved to this folder."""
-    return (folder / RUN_FILE).exists()
 
 
 def read_run(folder: Path, now: int) -> SavedRun:

@@ -1,0 +1,195 @@
+"""`textmix stream`: documents come and go as JSON lines, and are answered once they are on disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from textmix.cli.options import MODEL
+
+STANDARD_INPUT = "-"
+FORGETTING, STATE = "What is forgotten", "The state itself"
+
+StateFolder = Annotated[
+    Path,
+    typer.Argument(metavar="STATE", help="Folder of the stream: a new one, or one that textmix cluster --out wrote."),
+]
+Lines = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILE]...", help="Files with JSON lines; - is standard input, as is no file."),
+]
+Alpha = Annotated[
+    str | None,
+    typer.Option(
+        "--alpha", metavar="NUMBER", help=r"Larger: more clusters; 0.1n: by the number of texts.", rich_help_panel=MODEL
+    ),
+]
+Beta = Annotated[
+    float | None, typer.Option("--beta", metavar="NUMBER", help="Larger: fewer clusters.", rich_help_panel=MODEL)
+]
+Sweeps = Annotated[
+    int | None,
+    typer.Option("--sweeps", metavar="N", min=0, help="Sweeps over each batch [10].", rich_help_panel=MODEL),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="NAME",
+        help="Whose stop words to leave out; auto, none, german, de, ….",
+        rich_help_panel=MODEL,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same clusters.", rich_help_panel=MODEL),
+]
+Keep = Annotated[
+    int | None,
+    typer.Option("--keep", metavar="N", min=1, help="Keep the last N texts.", rich_help_panel=FORGETTING),
+]
+MaxAge = Annotated[
+    str | None,
+    typer.Option(
+        "--max-age",
+        metavar="TIME",
+        help="Texts that are older go: 30d, 12h, 90m, 45s; none: no more.",
+        rich_help_panel=FORGETTING,
+    ),
+]
+HalfLife = Annotated[
+    str | None,
+    typer.Option(
+        "--half-life",
+        metavar="TIME",
+        help="The age at which half of the texts have gone, by chance; none: no more.",
+        rich_help_panel=FORGETTING,
+    ),
+]
+Batch = Annotated[
+    int, typer.Option("--batch", metavar="N", min=1, help="Answer at most N lines at once; fewer if no more have come.")
+]
+Events = Annotated[bool, typer.Option("--events", help="Also write what happens to clusters.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing about how it went at the end.")]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Read nothing; say whether the stream is as it should be.", rich_help_panel=STATE),
+]
+Backup = Annotated[
+    Path | None,
+    typer.Option(
+        "--backup",
+        metavar="FILE",
+        help="Read nothing; copy the stream, also while it is in use.",
+        rich_help_panel=STATE,
+    ),
+]
+
+
+class Input(NamedTuple):
+    """Which lines are read, and how many are answered at once."""
+
+    files: Sequence[str]
+    batch: int
+
+
+class Output(NamedTuple):
+    """What is written beside the answers."""
+
+    events: bool
+    quiet: bool
+
+
+def check_state(state: Path) -> int:
+    """Print what is wrong with a stream, or that all is well; the exit code."""
+    from textmix.stream.checking import check_folder
+
+    mistakes = check_folder(state)
+    print(*(mistakes or [f'The stream in "{state}" is as it should be.']), sep="\n")
+    return 1 if mistakes else 0
+
+
+def back_up_state(state: Path, file: Path) -> None:
+    """Copy a stream to a file."""
+    from textmix.stream.database import FILE, copy_database
+
+    if not (state / FILE).exists():
+        raise ValueError(f'there is no stream in "{state}"')
+    copy_database(state / FILE, file)
+
+
+def stream_lines(
+    state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output
+) -> None:
+    """Answer lines until they end, or the program is asked to."""
+    _check_files(source.files)
+    from textmix.stream.durable import DurableStream
+    from textmix.stream.lines import Interruption, LineAnswers
+    from textmix.stream.settings import given_clusterer
+
+    began = time.perf_counter()
+    clusterer = given_clusterer(state, settings)
+    with Interruption() as interruption, DurableStream(state, clusterer=clusterer, policy=_policy(policy)) as stream:
+        answers = LineAnswers(stream, events=output.events)
+        try:
+            for file in source.files or [STANDARD_INPUT]:
+                _answer_file(file, source, answers, interruption)
+        finally:
+            if not output.quiet:
+                print(f"textmix: {_summary(answers, stream, time.perf_counter() - began)}", file=sys.stderr)
+
+
+def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:
+    from textmix.stream.lines import LineReader
+
+    with _open(file) as descriptor:
+        for lines in LineReader(descriptor, interruption).batches(source.batch):
+            sys.stdout.buffer.write(answers.answer(lines, file if source.files else None))
+            sys.stdout.buffer.flush()
+
+
+def _policy(given: Mapping[str, Any]) -> Any:
+    """The policy of these options; None if none is given."""
+    from textmix.stream.policy import Policy
+
+    if all(value is None for value in given.values()):
+        return None
+    return Policy(**{name: None if value == "none" else value for name, value in given.items()})
+
+
+def _summary(answers: Any, stream: Any, seconds: float) -> str:
+    from textmix.cli.console import plural
+
+    parts = [f"{plural(answers.n_added, 'text')} added, {answers.n_removed:,} removed"]
+    if answers.n_mistakes:
+        parts.append(f"{plural(answers.n_mistakes, 'line')} could not be read")
+    kept = f"{plural(stream.n_documents, 'text')} in {plural(stream.n_clusters, 'cluster')} kept"
+    return f"{'; '.join([*parts, kept])} ({seconds:.1f} s)"
+
+
+def _check_files(files: Sequence[str]) -> None:
+    for file in files:
+        if file != STANDARD_INPUT and not Path(file).exists():
+            raise ValueError(f'no such file: "{file}"')
+        if Path(file).is_dir():
+            raise ValueError(f'"{file}" is a folder; give files with JSON lines')
+
+
+@contextmanager
+def _open(file: str) -> Iterator[int]:
+    """The descriptor of a file, or of standard input."""
+    if file == STANDARD_INPUT:
+        yield sys.stdin.fileno()
+        return
+    descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
