@@ -861,6 +861,20 @@ FAULTS = [
         '            self._names[column] = ""\n',
         STREAM_TESTS,
     ),
+    Fault(
+        "a document alone has the probability of a cluster that is not there",
+        "kernels/stream.py",
+        "staying = fresh if clusters.sizes[own] == 1 else scratch",
+        "staying = scratch",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "the odds of a new cluster leave out clusters without a shared word",
+        "kernels/stream.py",
+        "existing = total + rest",
+        "existing = total",
+        STREAM_TESTS,
+    ),
 ]
 
 

@@ -90,6 +90,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "stream.take_out": ("recount", "conditional", "twins", "faults"),
     "stream.count_words_of": ("reference", "twins"),
     "stream.gains_of_merging": ("reference", "twins", "faults"),
+    "stream.describe_documents": ("conditional", "twins", "faults"),
     "stream.move_all": ("recount", "twins", "faults"),
     "merging.costs_of_merging": ("twins", "reference", "faults"),
     "merging.add_rows": ("twins", "reference", "faults"),

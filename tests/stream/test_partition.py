@@ -50,6 +50,20 @@ def test_probabilities_are_ratios_of_joints(seed):
         assert described.log_odds_new[0] == pytest.approx(log_odds(options[reference.NEW]), abs=1e-9)
 
 
+def test_probabilities_of_very_sure_documents_are_finite():
+    """Sixty nats more or less probable than a new cluster: a sum of plain weights shows nothing of it."""
+    stream = StreamClusterer(beta=0.02).partial_fit(["rain storm wind cloud snow hail sleet fog frost mist " * 40] * 8)
+    stream.partial_fit(["oven flour bread yeast dough crumb crust " * 60])
+    for row in (0, 8):
+        described = stream._partition.describe_rows(slice(row, row + 1))
+        documents = stream._partition.kept.documents
+        own = documents._replace(starts=documents.starts[row : row + 2], lengths=documents.lengths[row : row + 1])
+        exact = stream._partition.describe(own, stream._partition.kept.labels[row : row + 1])
+        assert abs(exact.log_odds_new[0]) > 45.0
+        assert described.log_odds_new[0] == pytest.approx(exact.log_odds_new[0], rel=1e-9)
+        assert described.probabilities[0] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("length", [3, 60])  # plain numbers, and logarithms
 def test_sweeps_draw_from_the_posterior(length):
     """A batch that is swept over often enough has the enumerated posterior, given the documents before it."""

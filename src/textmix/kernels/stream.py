@@ -13,7 +13,7 @@ import numpy as np
 from .jit import kernel
 from .state import N_SLOTS
 from .statistics import move_document, remove_document
-from .weights import beta_of, log_product, refresh_bases
+from .weights import beta_of, log_product, refresh_bases, weigh
 
 
 @kernel(allocates=False)
@@ -108,3 +108,21 @@ def move_all(documents, clusters, model, prior, table, rows, slot):
         move_document(documents, clusters, document, slot)
     refresh_bases(clusters, model, prior, table, previous)
     refresh_bases(clusters, model, prior, table, slot)
+
+
+@kernel(allocates=False)
+def describe_documents(documents, clusters, model, prior, table, scratch, first, last, probabilities, log_odds):
+    """Of documents first … last − 1 write the probability of their clusters and the log odds of a new one.
+
+    Each is left out of its cluster. Of one that is alone a new cluster means staying. Odds that the sum of the weights
+    does not show are infinite; nothing is written for documents without words.
+    """
+    for document in range(first, last):
+        if documents.lengths[document] == 0:
+            continue
+        own = np.int64(clusters.labels[document])
+        sparse, _, _, total, rest, fresh = weigh(documents, clusters, model, prior, table, scratch, document)
+        existing = total + rest
+        staying = fresh if clusters.sizes[own] == 1 else scratch.weights[0 if sparse else own]
+        probabilities[document - first] = staying / (existing + fresh)
+        log_odds[document - first] = np.log(fresh) - np.log(existing)

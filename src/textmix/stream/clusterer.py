@@ -263,7 +263,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
         documents = Documents(starts, columns[known].astype(np.uint32), counts, lengths)
         described = self._partition.describe(documents, np.full(lengths.size, -1, np.int32))
         return Assignments(
-            self._partition.ids_of(described.best),
+            self._partition.ids_of(described.slots),
             described.probabilities,
             described.log_odds_new > 0.0,
             described.log_odds_new,

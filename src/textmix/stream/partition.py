@@ -24,7 +24,14 @@ from textmix.kernels.counts import count_lengths
 from textmix.kernels.gibbs import place, sweep
 from textmix.kernels.state import N_MOVED, N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import compact_labels, count_pairs
-from textmix.kernels.stream import count_words_of, gains_of_merging, make_room, move_all, take_out
+from textmix.kernels.stream import (
+    count_words_of,
+    describe_documents,
+    gains_of_merging,
+    make_room,
+    move_all,
+    take_out,
+)
 from textmix.models.dirichlet_multinomial import TABLE_LIMIT, dirichlet_multinomial
 from textmix.priors.dirichlet_process import dirichlet_process
 from textmix.results.words import ScoredWord, leading_words, telling_scores
@@ -33,8 +40,8 @@ from textmix.stream.words import Words
 
 NO_CLUSTER = -1
 VOCABULARY_CHANGE = 0.01  # share by which V may change before the tables follow
-GROWTH_TO_CHECK = 1.1  # a cluster is compared with all others once it has grown by this factor
-ARRIVED_TO_CHECK = 0.05  # and all clusters are once so many documents have come, as a share of those kept
+GROWTH_TO_CHECK = 1.5  # a cluster is compared with all others once it has grown by this factor
+ARRIVED_TO_CHECK = 0.2  # and all clusters are once so many documents have come, as a share of those kept
 MAX_PASSES = 20  # greedy passes over a batch
 FEWEST_PAIRS = 1024
 BLOCK_CELLS = 1 << 20  # documents × clusters whose probabilities are computed at a time
@@ -57,7 +64,7 @@ class Described(NamedTuple):
 
     probabilities: NDArray[np.float64]  # of its cluster
     log_odds_new: NDArray[np.float64]  # of a new cluster against all that there are
-    best: NDArray[np.int64]  # the slot of the most probable cluster, −1 where there is none
+    slots: NDArray[np.int64]  # of its cluster, or of the most probable one if it has none; −1 where there is none
 
 
 class StreamPartition:
@@ -296,17 +303,24 @@ class StreamPartition:
                 known = own.lengths > 0
                 best = np.where(known, np.argmax(probabilities[:, :-1], axis=1), NO_CLUSTER)
                 chosen = np.where(labels[block] >= 0, labels[block], best)
-                described.best[block] = best
+                described.slots[block] = chosen
                 described.probabilities[block] = probabilities[np.arange(best.size), chosen]
         return described
 
     def describe_rows(self, rows: slice) -> Described:
-        """The same of documents that are kept."""
-        all_rows = self.kept.documents
-        documents = all_rows._replace(
-            starts=all_rows.starts[rows.start : rows.stop + 1], lengths=all_rows.lengths[rows]
-        )
-        return self.describe(documents, self.kept.labels[rows])
+        """The same of documents that are kept, in plain numbers where these suffice."""
+        n_documents = rows.stop - rows.start
+        probabilities, log_odds = np.full(n_documents, np.nan), np.full(n_documents, np.nan)
+        describe_documents(*self._for_kernels, rows.start, rows.stop, probabilities, log_odds)
+        labels = self.kept.labels[rows]
+        described = Described(probabilities, log_odds, labels.astype(np.int64))
+        for place in np.flatnonzero(np.isinf(log_odds)).tolist():  # so sure that a sum has lost the rest
+            row = rows.start + place
+            documents = self.kept.documents
+            own = documents._replace(starts=documents.starts[row : row + 2], lengths=documents.lengths[row : row + 1])
+            alone = self.describe(own, labels[place : place + 1])
+            probabilities[place], log_odds[place] = alone.probabilities[0], alone.log_odds_new[0]
+        return described
 
     def telling_words(self, slot: int, n: int) -> list[ScoredWord]:
         """The words that tell a cluster best from all others."""
