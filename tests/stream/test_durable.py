@@ -111,6 +111,15 @@ def test_removing_takes_out_what_is_there_and_clusters_die(stream):
     assert stream.check() == []
 
 
+def test_nothing_of_a_removed_document_is_left_in_the_folder(folder):
+    with DurableStream(folder) as stream:
+        secret = "parcel late courier delivery abracadabra"
+        stream.add([*make_documents(60), Document("person", secret), Document("other", secret)])
+        stream.add([Document("other", "parcel")])
+        stream.remove(["person"])
+    assert [path.name for path in folder.iterdir() if b"abracadabra" in path.read_bytes()] == []
+
+
 def test_cluster_ids_are_not_used_again_after_a_restart(folder):
     with DurableStream(folder) as stream:
         used = {answer.cluster for answer in stream.add(make_documents(30))}

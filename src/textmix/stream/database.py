@@ -118,6 +118,7 @@ class Database:
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
         self._connection.execute("PRAGMA foreign_keys = OFF")
+        self._connection.execute("PRAGMA secure_delete = ON")  # what is removed is overwritten
         if version < len(MIGRATIONS):
             with self.transaction():
                 self._migrate()
