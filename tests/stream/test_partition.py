@@ -70,7 +70,7 @@ def test_sweeps_draw_from_the_posterior(length):
     texts = ["aa aa bb " * (length // 3), "bb cc", "cc dd dd", "aa dd"]
     stream = StreamClusterer(alpha=0.8, beta=0.4, merge=False, n_sweeps=0).partial_fit(texts)
     partition, rng = stream._partition, np.random.default_rng(1)
-    partition._tabulate()  # V of all words
+    partition.tabulate()  # V of all words
     counts, _, _ = dense(partition)
     expected = reference.posterior(counts, 0.4, ("process", 0.8))
     n_draws, rows, seen = 300 if INTERPRETED else 5_000, slice(0, 4), Counter()
@@ -92,7 +92,7 @@ def test_earlier_documents_stay_where_they_are():
 def test_a_gain_of_merging_is_the_difference_of_joints(seed):
     stream = small_stream(seed, merge=False)
     partition = stream._partition
-    partition._tabulate()  # V of the words now present
+    partition.tabulate()  # V of the words now present
     counts, slots, _ = dense(partition)
     prior = ("process", partition.prior.concentration)
     before = reference.log_joint(counts, slots, 0.1, prior)

@@ -21,12 +21,11 @@ from textmix.estimators.dirichlet_process_mixture import concentration
 from textmix.inference.seeds import generator, seed_from
 from textmix.kernels.state import Documents
 from textmix.results.assignments import Assignments
-from textmix.results.names import N_IN_NAME, N_TERMS, find_terms
-from textmix.results.words import ScoredWord
 from textmix.stream.batch import BatchCounter, take_rows
 from textmix.stream.durations import in_seconds
 from textmix.stream.events import BORN, DIED, MERGED, Event, GrowthWatch
-from textmix.stream.partition import NO_CLUSTER, StreamPartition
+from textmix.stream.partition import StreamPartition
+from textmix.stream.reading import ReadableStream, as_ids
 
 
 class KeptDocument(NamedTuple):
@@ -38,7 +37,7 @@ class KeptDocument(NamedTuple):
     counts: Mapping[str, int]
 
 
-class StreamClusterer(ClusterMixin, BaseEstimator):
+class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
     """Clusters that keep their ids while documents come and go (GSDPMM, as its conclusion has it for streams).
 
     Each document of a batch is classified given all documents that are kept, into a cluster that is there or a new one
@@ -150,7 +149,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
         born = partition.name_new_clusters(partition.last_rows(n_new))
         self._n_batches += 1
         events = [Event(MERGED, merge.cluster, merge.into, merge.size) for merge in merges]
-        sizes = self._sizes()
+        sizes = self.sizes()
         events += [Event(BORN, cluster, None, sizes[cluster]) for cluster in born.tolist()]
         labels = partition.ids_of(partition.kept.labels[partition.last_rows(n_new)])
         arrived = Counter(labels[labels >= 0].tolist())
@@ -176,7 +175,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
             kept = self._partition.kept
             free = (str(number) for number in count(kept.next_sequence) if str(number) not in kept)
             return list(islice(free, n_documents))
-        names = _as_ids(ids)
+        names = as_ids(ids)
         if len(names) != n_documents:
             raise ValueError(f"there are {len(names)} ids, but {n_documents} documents")
         return names
@@ -186,7 +185,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
     def remove(self, ids: Iterable[Any]) -> list[str]:
         """Take documents out, as if they had never been counted; returns the ids of those that were there."""
         self._begin()
-        removed, self.events_ = self._remove_rows(self._rows_of(dict.fromkeys(_as_ids(ids))))
+        removed, self.events_ = self._remove_rows(self._rows_of(dict.fromkeys(as_ids(ids))))
         return removed
 
     def forget(
@@ -273,79 +272,6 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
         """The most probable cluster of each document, by its id; −1 if no word of it is known. Nothing is learned."""
         return self.assign(X).labels
 
-    # ------------------------------------------------------------------ what there is
-
-    @property
-    def n_documents_(self) -> int:
-        """How many documents are kept, those without words included."""
-        return self._fitted.kept.n_kept
-
-    @property
-    def n_clusters_(self) -> int:
-        """How many clusters there are."""
-        return self._fitted.n_clusters
-
-    @property
-    def cluster_ids_(self) -> NDArray[np.int64]:
-        """The ids of all clusters, rising."""
-        return self._fitted.cluster_ids[self._fitted.slots()]
-
-    @property
-    def cluster_sizes_(self) -> NDArray[np.int64]:
-        """The number of documents of each cluster."""
-        return self._fitted.clusters.sizes[self._fitted.slots()]
-
-    @property
-    def cluster_totals_(self) -> NDArray[np.int64]:
-        """The number of words of each cluster."""
-        return self._fitted.clusters.totals[self._fitted.slots()]
-
-    def labels_of(self, ids: Iterable[Any]) -> NDArray[np.int64]:
-        """The cluster of each document by its id; −1: it is not kept, or has no words."""
-        rows = self._fitted.kept.rows_of(_as_ids(ids))
-        labels = np.full(rows.size, NO_CLUSTER, np.int64)
-        labels[rows >= 0] = self._fitted.ids_of(self._fitted.kept.labels[rows[rows >= 0]])
-        return labels
-
-    def times_of(self, ids: Iterable[Any]) -> NDArray[np.datetime64]:
-        """The time of each document by its id; NaT: it is not kept."""
-        rows = self._fitted.kept.rows_of(_as_ids(ids))
-        times = np.full(rows.size, np.datetime64("NaT"), "datetime64[s]")
-        times[rows >= 0] = self._fitted.kept.times[rows[rows >= 0]].astype("datetime64[s]")
-        return times
-
-    def word_counts_of(self, ids: Iterable[Any]) -> list[dict[str, int]]:
-        """How often each word occurs in each document by its id; nothing if it is not kept."""
-        kept, words = self._fitted.kept, self._fitted.words
-        result = []
-        for row in kept.rows_of(_as_ids(ids)).tolist():
-            columns, counts = kept.entries(np.array([row] if row >= 0 else [], dtype=np.int64))
-            result.append({words.name(word): n for word, n in zip(columns.tolist(), counts.tolist(), strict=True)})
-        return result
-
-    def words_of(self, cluster: int, n: int = 10) -> list[ScoredWord]:
-        """The words that tell a cluster from the others, with their scores."""
-        return self._fitted.telling_words(self._slot_of(cluster), n)
-
-    def name_of(self, cluster: int) -> str:
-        """A cluster's most telling words; made anew when it has grown or shrunk by a tenth."""
-        size = int(self._fitted.clusters.sizes[self._slot_of(cluster)])
-        name, named_at = self._names.get(cluster, ("", 0))
-        if abs(size - named_at) > 0.1 * named_at:
-            words = [word for word, _ in self.words_of(cluster, 2 * N_TERMS)]
-            name = ", ".join(find_terms(words, (), N_IN_NAME))
-            self._names[cluster] = (name, size)
-        return name
-
-    def _slot_of(self, cluster: int) -> int:
-        slots = np.flatnonzero((self._fitted.cluster_ids == cluster) & (self._fitted.clusters.sizes > 0))
-        if not slots.size:
-            raise ValueError(f"there is no cluster {cluster!r}")
-        return int(slots[0])
-
-    def _sizes(self) -> dict[int, int]:
-        return dict(zip(self.cluster_ids_.tolist(), self.cluster_sizes_.tolist(), strict=True))
-
     # ------------------------------------------------------------------ state
 
     @property
@@ -368,7 +294,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
     def _start_anew(self) -> None:
         self._n_batches = 0
         self._watch = GrowthWatch(int(self.growth_window))
-        self._names: dict[int, tuple[str, int]] = {}  # of clusters, with the size they had then
+        self._names = {}
         self._lot_of: dict[str, float] = {}
         self._born = set()
 
@@ -415,12 +341,6 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
             counts,
         )
         partition.take_labels(np.array([document.cluster for document in documents], dtype=np.int64))
-
-
-def _as_ids(ids: Iterable[Any]) -> list[str]:
-    if isinstance(ids, (str, bytes)):
-        raise ValueError(f"ids is a single {type(ids).__name__}; give a list, for one id [id]")
-    return [str(id) for id in ids]
 
 
 def _as_seconds(timestamps: Any, n_documents: int) -> NDArray[np.int64]:
