@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
@@ -24,8 +25,10 @@ from textmix.results.assignments import Assignments
 from textmix.stream.batch import BatchCounter, take_rows
 from textmix.stream.durations import in_seconds
 from textmix.stream.events import BORN, DIED, MERGED, Event, GrowthWatch
+from textmix.stream.matching import name_clusters, what_became_of
 from textmix.stream.partition import StreamPartition
 from textmix.stream.reading import ReadableStream, as_ids
+from textmix.stream.statistics import NO_CLUSTER
 
 
 class KeptDocument(NamedTuple):
@@ -35,6 +38,14 @@ class KeptDocument(NamedTuple):
     time: int  # seconds since 1970
     cluster: int
     counts: Mapping[str, int]
+
+
+class Snapshot(NamedTuple):
+    """The documents that a stream had at some time, told by their sequence numbers, and their counts."""
+
+    partition: StreamPartition  # whose numbers these are
+    sequences: NDArray[np.int64]
+    counts: scipy.sparse.csr_array
 
 
 class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
@@ -271,6 +282,58 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable cluster of each document, by its id; −1 if no word of it is known. Nothing is learned."""
         return self.assign(X).labels
+
+    # ------------------------------------------------------------------ a new fit of what there is
+
+    def snapshot(self) -> Snapshot:
+        """The documents kept, for a fit elsewhere while the stream goes on; `relabel` takes its labels."""
+        self._begin()
+        kept = self._partition.kept
+        rows = np.flatnonzero(kept.kept)
+        columns, counts = kept.entries(rows)
+        starts = np.append(0, np.cumsum(np.diff(kept.documents.starts)[rows]))
+        matrix = scipy.sparse.csr_array((counts, columns, starts), shape=(rows.size, self._partition.words.n_columns))
+        matrix.sort_indices()
+        return Snapshot(self._partition, kept.sequences[rows].copy(), matrix)
+
+    def relabel(self, snapshot: Snapshot, labels: NDArray[Any]) -> Self:
+        """Take over the labels that a fit of a snapshot found; later documents are classified anew.
+
+        A cluster of the fit has the id of the one with which it shares more than half of the documents of both. Others
+        get new ids. An id that is given up is told as merged if most of its documents are in one cluster now.
+        """
+        self._begin()
+        if snapshot.partition is not self._partition:
+            raise ValueError("the documents were read anew since this snapshot; make another one")
+        if (
+            len(labels) != snapshot.sequences.size
+            or (np.asarray(labels)[np.diff(snapshot.counts.indptr) > 0] < 0).any()
+        ):
+            raise ValueError("labels must name a cluster, 0 or more, for each document of the snapshot that has words")
+        kept = self._partition.kept
+        kept.compact()
+        before = self._partition.ids_of(kept.labels)
+        after = np.full(kept.n_rows, NO_CLUSTER, np.int64)
+        places = np.searchsorted(snapshot.sequences, kept.sequences)
+        old = places < snapshot.sequences.size
+        old[old] = snapshot.sequences[places[old]] == kept.sequences[old]
+        after[old] = np.where(kept.lengths[old] > 0, np.asarray(labels, dtype=np.int64)[places[old]], NO_CLUSTER)
+        n_new = int(np.count_nonzero(~old))
+        after = name_clusters(before, after, self._partition.next_cluster)
+        gone = what_became_of(before, after)
+        self._partition.take_labels(after)
+        events = self._place(n_new) if n_new else []
+        sizes = self.sizes()
+        told = {event.cluster for event in events}
+        born = sorted(set(sizes) - set(before.tolist()) - told)
+        self.events_ = [
+            *(Event(MERGED, cluster, into, size) for cluster, (into, size) in gone.items() if into in sizes),
+            *(Event(DIED, cluster, None, 0) for cluster, (into, _) in gone.items() if into not in sizes),
+            *(Event(BORN, cluster, None, sizes[cluster]) for cluster in born),
+            *events,
+        ]
+        self._names.clear()
+        return self
 
     # ------------------------------------------------------------------ state
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from textmix.corpus.folder_lock import FolderLock
 from textmix.results.folder import RUN_FILE
 from textmix.stream.checking import find_mistakes
-from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.clusterer import Snapshot, StreamClusterer
 from textmix.stream.database import FILE, Database, DocumentRow, copy_database, sync_folder
 from textmix.stream.events import MERGED, Event
 from textmix.stream.named_clusters import NamedClusters
@@ -34,6 +34,7 @@ from textmix.stream.records import (
     known,
     written_time,
 )
+from textmix.stream.refit import Refit, RefitSummary
 from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
 from textmix.stream.stored import POLICY, STATE, as_kept, load_clusterer, read_stored, sizes_of
 
@@ -52,6 +53,7 @@ class Change:
     """What a call has changed in memory and is to be written."""
 
     gone: list[str] = field(default_factory=list)
+    moved: list[tuple[str, int]] = field(default_factory=list)  # ids and their clusters
     rows: list[DocumentRow] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -165,6 +167,28 @@ class DurableStream:
         else:
             return []
         return clusterer.forget(before=before, keep=keep, half_life=policy.half_life, now=np.datetime64(moment, "s"))
+
+    def refit(self) -> Refit:
+        """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
+
+        Then clusters of the new fit have the ids of those that they mostly agree with, others new ones.
+        """
+        with self._reading() as memory:
+            return Refit(memory.clusterer.snapshot(), memory.clusterer.state()["seed"], self._relabel)
+
+    def _relabel(self, snapshot: Snapshot, labels: NDArray[np.int32]) -> RefitSummary:
+        """Take over what a new fit has found."""
+        with self._changing() as memory:
+            clusterer, now = memory.clusterer, _now()
+            ids, before = clusterer.ids(), set(memory.sizes)
+            old_labels = clusterer.labels_of(ids)
+            clusterer.relabel(snapshot, labels)
+            new_labels = clusterer.labels_of(ids)
+            moved = np.flatnonzero(old_labels != new_labels).tolist()
+            change = Change(moved=[(ids[place], int(new_labels[place])) for place in moved], events=clusterer.events_)
+            self._write(memory, now, change)
+            clusters = set(clusterer.cluster_ids_.tolist())
+            return RefitSummary(len(ids), len(moved), len(before), len(clusters), len(clusters & before))
 
     def rename(self, cluster: int, name: str | None) -> None:
         """Give a cluster a name that stays; None: the one made of its words again."""
@@ -348,6 +372,7 @@ class DurableStream:
             for event in events:
                 if event.kind == MERGED and event.into is not None:
                     database.move_documents(event.cluster, event.into)
+            database.relabel_documents(change.moved)
             database.remove_documents(change.gone)
             database.put_documents(change.rows)
             database.put_clusters((id, now, *size) for id, size in sizes.items() if memory.sizes.get(id) != size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ class ReadableStream(ABC):
     def cluster_totals_(self) -> NDArray[np.int64]:
         """The number of words of each cluster."""
         return self._fitted.clusters.totals[self._fitted.slots()]
+
+    def ids(self) -> list[str]:
+        """The ids of all documents kept, in the order in which they came."""
+        return list(compress(self._fitted.kept.ids, self._fitted.kept.kept.tolist()))
 
     def labels_of(self, ids: Iterable[Any]) -> NDArray[np.int64]:
         """The cluster of each document by its id; −1: it is not kept, or has no words."""
