@@ -270,6 +270,36 @@ def stream(
 
 
 @app.command()
+def serve(
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="Folder of the stream; a new one is begun there.")],
+    host: Annotated[str, typer.Option(help="Address to listen at; others than this machine's need a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: a free one.")] = 8321,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=r"File with the token that requests must bring \[$TEXTMIX_TOKEN]."),
+    ] = None,
+    max_batch: Annotated[int, typer.Option(metavar="N", min=1, help="Documents of a request.")] = 1_000,
+    max_body: Annotated[str, typer.Option(metavar="SIZE", help="Size of a request.")] = "8MB",
+    max_length: Annotated[int, typer.Option(metavar="N", min=1, help="Characters of a document.")] = 100_000,
+    max_queue: Annotated[int, typer.Option(metavar="N", min=1, help="Requests that may wait.")] = 64,
+) -> None:
+    """Serve a stream over HTTP, with a live page: texts come and go, what is answered is on disk.
+
+    [bold]Examples[/bold]
+
+    textmix serve state
+
+    textmix serve state --host 0.0.0.0 --token-file token
+    """
+    from textmix.cli import serve as command
+
+    limits = {"max_batch": max_batch, "max_body": options.parse_size(max_body)}
+    command.serve_state(state, host, port, token_file, {**limits, "max_length": max_length, "max_queue": max_queue})
+
+
+@app.command()
 def reproduce(
     study: Annotated[str, typer.Argument(help="gsdpmm, gsdmm-study, xdmm, zhong-ghosh or dmafp.")],
     quick: Annotated[bool, typer.Option("--quick", help="Few trials on small collections: some minutes.")] = False,

@@ -1,0 +1,84 @@
+"""Errors: each is a code and one sentence, which never repeats what the request contained."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from textmix.stream.server.writer import QueueFullError, StoppedError
+
+log = logging.getLogger("textmix.serve")
+RETRY_AFTER = {"Retry-After": "1"}
+MALFORMED = 422
+_KINDS = frozenset({"str", "int", "float", "constrained-str", "constrained-int"})  # pydantic's names of alternatives
+
+
+def problem(code: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer to a request that cannot be served."""
+    body = json.dumps({"detail": detail})
+    return Response(body, code, dict(headers or {}), "application/json")
+
+
+def malformed(detail: str) -> HTTPException:
+    """The error of a request that makes no sense, or too much at once."""
+    return HTTPException(MALFORMED, detail)
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Make every error an answer of the same form."""
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(StarletteHTTPException, _refused)
+    app.add_exception_handler(QueueFullError, _queue_full)
+    app.add_exception_handler(StoppedError, _stopped)
+
+
+async def _not_valid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return problem(MALFORMED, describe(error.errors()))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StarletteHTTPException)
+    if error.status_code == 400:  # FastAPI's for a body that is not even text
+        return problem(MALFORMED, "the body is not JSON")
+    headers = {"Allow": _methods(request)} if error.status_code == 405 else error.headers
+    return problem(error.status_code, str(error.detail), headers)
+
+
+def _methods(request: Request) -> str:
+    """The methods that the path has, in all its routes."""
+    routes = [route for route in request.app.state.routes if route.path_regex.match(request.url.path)]
+    return ", ".join(sorted(method for route in routes for method in route.methods))
+
+
+async def _queue_full(request: Request, error: Exception) -> Response:
+    return problem(429, "too many requests are waiting; try again in a moment", RETRY_AFTER)
+
+
+async def _stopped(request: Request, error: Exception) -> Response:
+    return problem(503, "the server is stopping", RETRY_AFTER)
+
+
+def describe(errors: Sequence[Mapping[str, Any]]) -> str:
+    """The first error with its place, and how many more there are."""
+    first = errors[0]
+    if first["type"] == "json_invalid":
+        return f"the body is not JSON: see character {first['loc'][-1]}"
+    n_others = len({_place(error) for error in errors}) - 1
+    others = f" ({n_others:,} more such errors)" if n_others else ""
+    message = "has a field that is not known" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"{_place(first)}: {message}{others}"
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """ "documents[3].text"; a field that should not be there is not named, since it may be anything."""
+    loc = error["loc"][1:-1] if error["type"] == "extra_forbidden" else error["loc"][1:]
+    names = [name for name in loc if name not in _KINDS]
+    place = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
+    return place.lstrip(".") or str(error["loc"][0])

@@ -1,0 +1,148 @@
+"""The routes that add, remove and look up: each checks its limits, asks, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Path, Query
+
+from textmix.stream.records import Document, StreamCluster, check_document
+from textmix.stream.server import description as described
+from textmix.stream.server.errors import malformed
+from textmix.stream.server.messages import (
+    LARGEST_NUMBER,
+    AssignedTexts,
+    Assignment,
+    ClusterDetails,
+    ClusterPage,
+    ClusterSummary,
+    Ids,
+    NewDocument,
+    NewDocuments,
+    Placed,
+    PlacedDocuments,
+    Removed,
+    StoredText,
+    Texts,
+    Word,
+)
+from textmix.stream.server.service import Served
+from textmix.stream.server.settings import Limits
+from textmix.stream.server.writer import Kind
+
+router = APIRouter()
+
+DocumentId = Annotated[str, Path(description="The document's id; a slash in it may stand as it is.")]
+NumberOfWords = Annotated[int, Query(ge=0, le=10, description="Words of each cluster.")]
+
+
+@router.post("/documents", responses={**described.BODY, **described.WRITING}, tags=["documents"])
+async def add_documents(batch: NewDocuments, service: Served) -> PlacedDocuments:
+    """Add texts: each goes into a cluster there is, or a new one. All are on disk when the answer comes."""
+    limits = service.limits
+    _check_number(batch.documents, "documents", limits)
+    _check_lengths([document.text for document in batch.documents], "documents[{}].text", limits)
+    documents = [_checked(index, document) for index, document in enumerate(batch.documents)]
+    answers = await service.ask(Kind.ADD, documents)
+    return PlacedDocuments(documents=[Placed.model_construct(**answer._asdict()) for answer in answers])
+
+
+@router.post("/documents/remove", responses={**described.BODY, **described.WRITING}, tags=["documents"])
+async def remove_documents(batch: Ids, service: Served) -> Removed:
+    """Take documents out, exactly; ids that are not there are passed over."""
+    _check_number(batch.ids, "ids", service.limits)
+    return Removed(removed=await service.ask(Kind.REMOVE, [str(id) for id in batch.ids]))
+
+
+@router.delete("/documents/{id:path}", responses={**described.NOT_THERE, **described.WRITING}, tags=["documents"])
+async def remove_document(id: DocumentId, service: Served) -> Removed:
+    """Take one document out, exactly."""
+    removed = await service.ask(Kind.REMOVE, [id])
+    if not removed:
+        raise HTTPException(404, "there is no document with this id")
+    return Removed(removed=removed)
+
+
+@router.get("/documents/{id:path}", responses={**described.NOT_THERE, **described.MALFORMED}, tags=["documents"])
+def show_document(id: DocumentId, service: Served) -> StoredText:
+    """A document as it is kept, and where it is now."""
+    document = service.stream.document(id)
+    if document is None:
+        raise HTTPException(404, "there is no document with this id")
+    return StoredText(**document._asdict())
+
+
+@router.get("/clusters", responses=described.MALFORMED, tags=["clusters"])
+async def list_clusters(
+    service: Served,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Clusters of a page.")] = 50,
+    offset: Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="Clusters before this page.")] = 0,
+    words: NumberOfWords = 10,
+    order: Annotated[Literal["size", "newest"], Query(description="Which come first.")] = "size",
+) -> ClusterPage:
+    """Clusters, the largest or the newest first, with the words that tell them from the others."""
+    clusters = await service.clusters()
+    if order == "newest":
+        clusters = sorted(clusters, key=lambda cluster: -cluster.id)
+    last = offset + limit
+    return ClusterPage(
+        n_documents=service.writer.state.n_documents,
+        n_clusters=len(clusters),
+        clusters=[ClusterSummary(**_summary(cluster, words)) for cluster in clusters[offset:last]],
+        next=last if last < len(clusters) else None,
+    )
+
+
+@router.get("/clusters/{id}", responses={**described.NOT_THERE, **described.MALFORMED}, tags=["clusters"])
+def show_cluster(
+    id: Annotated[int, Path(ge=0, le=LARGEST_NUMBER)],
+    service: Served,
+    examples: Annotated[int, Query(ge=0, le=100, description="Texts that came last.")] = 10,
+    words: NumberOfWords = 10,
+) -> ClusterDetails:
+    """A cluster with its words, and the texts that came to it last."""
+    cluster = service.stream.cluster(id)
+    if cluster is None:
+        raise HTTPException(404, "there is no cluster with this id")
+    texts = service.stream.documents_of(id, limit=examples) if examples else []
+    return ClusterDetails(**_summary(cluster, words), examples=[StoredText(**document._asdict()) for document in texts])
+
+
+@router.post("/assign", responses={**described.BODY, **described.WRITING}, tags=["clusters"])
+async def assign(batch: Texts, service: Served) -> AssignedTexts:
+    """Where texts would go; nothing is learned and nothing is kept."""
+    _check_number(batch.texts, "texts", service.limits)
+    _check_lengths(batch.texts, "texts[{}]", service.limits)
+    answers = await service.ask(Kind.ASSIGN, batch.texts)
+    return AssignedTexts(texts=[Assignment(**_without(answer._asdict(), "id", "new")) for answer in answers])
+
+
+def _check_number(items: Sequence[Any], what: str, limits: Limits) -> None:
+    if len(items) > limits.max_batch:
+        raise malformed(f"{what}: at most {limits.max_batch:,} in a batch, not {len(items):,}")
+
+
+def _check_lengths(texts: Sequence[str], place: str, limits: Limits) -> None:
+    for index, text in enumerate(texts):
+        if len(text) > limits.max_length:
+            at_most = f"at most {limits.max_length:,} characters, not {len(text):,}"
+            raise malformed(f"{place.format(index)}: {at_most}")
+
+
+def _checked(index: int, document: NewDocument) -> Document:
+    """The document with an id and its time read."""
+    id = None if document.id is None else str(document.id)
+    try:
+        return check_document(Document(id, document.text, document.time))
+    except ValueError as error:
+        raise malformed(f"documents[{index}]: {error}") from None
+
+
+def _summary(cluster: StreamCluster, n_words: int) -> dict[str, Any]:
+    words = [Word(word=word, score=score) for word, score in cluster.words[:n_words]]
+    return {**cluster._asdict(), "words": words}
+
+
+def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}

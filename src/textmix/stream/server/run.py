@@ -1,0 +1,74 @@
+"""A server of its own: it listens, and at SIGTERM or SIGINT finishes what it has taken on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from textmix.stream.durable import DurableStream
+from textmix.stream.server.app import create_app
+from textmix.stream.server.settings import Settings
+
+MAX_CONNECTIONS = 200  # each may hold a body in memory
+SECONDS_TO_FINISH = 60  # for requests under way when the server is to stop
+
+
+def serve(folder: Path, settings: Settings, port: int, started: Callable[[str, int, int], None]) -> None:
+    """Serve the state in a folder until a signal comes; `started` is told the address, and how much there is."""
+    with _listening_socket(settings.host, port) as listener, DurableStream(folder) as stream:
+        app = create_app(stream, settings)
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        )
+        address = _address(settings.host, listener)
+        server = Server(config, app, lambda: started(address, stream.n_documents, stream.n_clusters))
+        try:
+            server.run(sockets=[listener])
+        except KeyboardInterrupt:  # uvicorn raises the signal again when all is done
+            if not server.should_exit:
+                raise
+
+
+class Server(uvicorn.Server):
+    """Says when it has started, and ends the streams of events before it waits for connections to close."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._tell_started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        self._tell_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and answer what is under way."""
+        self._app.state.service.hub.close()
+        await super().shutdown(sockets)
+
+
+def _listening_socket(host: str, port: int) -> socket.socket:
+    """A bound socket; OSError says which address cannot be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise OSError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
+    return listener
+
+
+def _address(host: str, listener: socket.socket) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}/"

@@ -1,0 +1,125 @@
+"""The OpenAPI description: complete, true, and nothing that is sent by it makes the server fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from server_running import RunningServer, running, some_documents
+
+from textmix.stream.durable import DurableStream
+from textmix.stream.server.app import create_app
+from textmix.stream.server.settings import Limits, Settings
+
+pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
+import schemathesis
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+LIMITS = Limits(max_body=20_000, max_batch=4, max_length=100)
+METHODS = {"get", "post", "delete"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with DurableStream(tmp_path_factory.mktemp("state")) as stream, running(stream, Settings(LIMITS)) as server:
+        for document in some_documents(12):
+            server.client.post("/documents", json={"documents": [document]})
+        yield server
+
+
+@pytest.fixture(scope="module")
+def described(served: RunningServer) -> dict[str, Any]:
+    found: dict[str, Any] = served.client.get("/openapi.json").json()
+    return found
+
+
+# The stream of events does not end, and has tests of its own. The description needs no stream of documents.
+interface = schemathesis.openapi.from_dict(create_app(cast("DurableStream", None), Settings(LIMITS)).openapi())
+OPERATIONS = {found.ok().label: found.ok() for found in interface.exclude(path="/events/stream").get_all_operations()}
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_whatever_is_sent_the_answer_is_one_that_is_described(
+    served: RunningServer, operation: str, mode: GenerationMode
+) -> None:
+    address = str(served.client.base_url).rstrip("/")
+
+    @settings(
+        max_examples=20,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=OPERATIONS[operation].as_strategy(generation_mode=mode))
+    def send(case: Any) -> None:
+        case.call_and_validate(base_url=address, checks=CHECKS)
+
+    try:
+        send()
+    except Unsatisfiable:
+        assert (
+            mode is GenerationMode.NEGATIVE
+        )  # nothing can be wrong with a request that has neither parameters nor body
+        assert not OPERATIONS[operation].body
+
+
+def operations(described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            assert method in METHODS
+            yield f"{method} {path}", operation
+
+
+def test_every_operation_is_described(described: dict[str, Any]) -> None:
+    assert {name for name, _ in operations(described)} == {
+        "post /documents", "post /documents/remove", "get /documents/{id}", "delete /documents/{id}", "get /clusters",
+        "get /clusters/{id}", "post /assign", "get /events", "get /events/stream", "get /healthz", "get /metrics",
+        "get /",
+    }  # fmt: skip
+    for name, operation in operations(described):
+        assert operation["summary"], name
+        assert operation["description"], name
+
+
+def test_every_error_is_described_with_an_example(described: dict[str, Any]) -> None:
+    for name, operation in operations(described):
+        codes = set(operation["responses"])
+        assert {"200", "403", "421", "500"} <= codes, name
+        assert ("requestBody" in operation) == ({"408", "413"} <= codes), name
+        assert ("429" in codes) == (not name.startswith("get") or "stream" in name), name
+        for code in codes - {"200"}:
+            content = operation["responses"][code]["content"]["application/json"]
+            assert content["schema"] == {"$ref": "#/components/schemas/Problem"}, (name, code)
+            assert content["example"]["detail"], (name, code)
+
+
+def test_the_limits_of_this_server_are_in_it(described: dict[str, Any]) -> None:
+    schemas = described["components"]["schemas"]
+    assert schemas["NewDocuments"]["properties"]["documents"]["maxItems"] == LIMITS.max_batch
+    assert schemas["NewDocument"]["properties"]["text"]["maxLength"] == LIMITS.max_length
+
+
+def test_examples_of_bodies_are_accepted(served: RunningServer, described: dict[str, Any]) -> None:
+    for path, model in [("/documents", "NewDocuments"), ("/documents/remove", "Ids"), ("/assign", "Texts")]:
+        for example in described["components"]["schemas"][model]["examples"]:
+            assert served.client.post(path, json=example).status_code == 200
