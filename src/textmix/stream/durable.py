@@ -22,7 +22,7 @@ from textmix.stream.clusterer import Snapshot, StreamClusterer
 from textmix.stream.database import FILE, Database, DocumentRow, copy_database, sync_folder
 from textmix.stream.events import MERGED, Event
 from textmix.stream.named_clusters import NamedClusters
-from textmix.stream.policy import Policy
+from textmix.stream.policy import Forgetting, Policy
 from textmix.stream.records import (
     Answer,
     Document,
@@ -139,7 +139,9 @@ class DurableStream:
         clusterer.partial_fit([each.text for each in documents], [each.id for each in documents], times)
         change.events += clusterer.events_
         answers = memory.answers()
-        forgotten = self._forget_by_policy(clusterer, times, now)
+        newest = min(int(times.max().astype(np.int64)), now)  # ages never count from the future
+        due = self._forgetting.due(clusterer.n_documents_, newest)
+        forgotten = clusterer.forget(**due) if due else []
         change.note_gone(forgotten, clusterer)
         change.rows = _document_rows(clusterer, documents, times, answers, set(forgotten))
         return answers
@@ -154,19 +156,6 @@ class DurableStream:
             change.note_gone(gone, memory.clusterer)
             self._write(memory, _now(), change)
             return gone
-
-    def _forget_by_policy(self, clusterer: StreamClusterer, times: NDArray[np.datetime64], now: int) -> list[str]:
-        """Ages count from the newest document of the batch, but never from the future."""
-        policy = self._policy
-        moment = min(int(times.max().astype(np.int64)), now)
-        before = None if policy.max_age is None else np.datetime64(moment - int(policy.max_age), "s")
-        if policy.keep is not None and clusterer.n_documents_ > policy.keep:
-            keep = policy.keep
-        elif before is not None or policy.half_life is not None:
-            keep = None
-        else:
-            return []
-        return clusterer.forget(before=before, keep=keep, half_life=policy.half_life, now=np.datetime64(moment, "s"))
 
     def refit(self) -> Refit:
         """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
@@ -308,6 +297,7 @@ class DurableStream:
             with self._database.transaction():
                 self._database.put_meta({POLICY: asdict(policy)})
             self._policy = policy
+        self._forgetting = Forgetting(self._policy)
         self._load()
 
     def _create(self, policy: Policy) -> None:
