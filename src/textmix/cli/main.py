@@ -235,6 +235,7 @@ def stream(
     max_age: stream_options.MaxAge = None,
     half_life: stream_options.HalfLife = None,
     batch: stream_options.Batch = 1000,
+    refit: stream_options.Refit = False,
     events: stream_options.Events = False,
     check: stream_options.Check = False,
     backup: stream_options.Backup = None,
@@ -249,6 +250,8 @@ def stream(
     tail -f tickets.jsonl | textmix stream state --max-age 30d
 
     textmix stream state --check
+
+    textmix stream state --refit < /dev/null
     """
     if (check or backup is not None) and (files or (check and backup is not None)):
         raise ValueError("--check and --backup read no lines; give one of them, and no files")
@@ -265,7 +268,7 @@ def stream(
         "random_state": seed,
     }
     policy = {"keep": keep, "max_age": max_age, "half_life": half_life}
-    source, output = stream_options.Input(files or [], batch), stream_options.Output(events, quiet)
+    source, output = stream_options.Input(files or [], batch), stream_options.Output(refit, events, quiet)
     stream_options.stream_lines(state, source, settings, policy, output)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -76,6 +76,13 @@ HalfLife = Annotated[
 Batch = Annotated[
     int, typer.Option("--batch", metavar="N", min=1, help="Answer at most N lines at once; fewer if no more have come.")
 ]
+Refit = Annotated[
+    bool,
+    typer.Option(
+        "--refit",
+        help="Cluster all texts anew meanwhile, with the defaults of textmix cluster; ids stay where they agree.",
+    ),
+]
 Events = Annotated[bool, typer.Option("--events", help="Also write what happens to clusters.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing about how it went at the end.")]
 Check = Annotated[
@@ -101,8 +108,9 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What is written beside the answers."""
+    """What is done and written beside the answers."""
 
+    refit: bool
     events: bool
     quiet: bool
 
@@ -138,12 +146,17 @@ def stream_lines(
     clusterer = given_clusterer(state, settings)
     with Interruption() as interruption, DurableStream(state, clusterer=clusterer, policy=_policy(policy)) as stream:
         answers = LineAnswers(stream, events=output.events)
+        refit = stream.refit() if output.refit else None
         try:
             for file in source.files or [STANDARD_INPUT]:
                 _answer_file(file, source, answers, interruption)
+            if refit is not None and not interruption.wanted:
+                _finish(refit, output.quiet)
         finally:
-            if not output.quiet:
-                print(f"textmix: {_summary(answers, stream, time.perf_counter() - began)}", file=sys.stderr)
+            if refit is not None:
+                refit.stop()
+            with suppress(ValueError, OSError):  # what went wrong before is told instead
+                _tell(answers, stream, time.perf_counter() - began, output)
 
 
 def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:
@@ -155,6 +168,17 @@ def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> N
             sys.stdout.buffer.flush()
 
 
+def _finish(refit: Any, quiet: bool) -> None:
+    """Wait for a new fit and say what it has changed."""
+    summary = refit.wait()
+    if not quiet:
+        clusters = (
+            f"{summary.n_clusters_before:,} clusters became {summary.n_clusters:,} ({summary.n_same:,} kept their ids)"
+        )
+        texts = f"{summary.n_moved:,} of {summary.n_documents:,} texts moved"
+        print(f"textmix: clustered anew: {clusters}, {texts}", file=sys.stderr)
+
+
 def _policy(given: Mapping[str, Any]) -> Any:
     """The policy of these options; None if none is given."""
     from textmix.stream.policy import Policy
@@ -164,14 +188,17 @@ def _policy(given: Mapping[str, Any]) -> Any:
     return Policy(**{name: None if value == "none" else value for name, value in given.items()})
 
 
-def _summary(answers: Any, stream: Any, seconds: float) -> str:
+def _tell(answers: Any, stream: Any, seconds: float, output: Output) -> None:
+    """Say at the end what was done."""
     from textmix.cli.console import plural
 
+    if output.quiet:
+        return
     parts = [f"{plural(answers.n_added, 'text')} added, {answers.n_removed:,} removed"]
     if answers.n_mistakes:
         parts.append(f"{plural(answers.n_mistakes, 'line')} could not be read")
     kept = f"{plural(stream.n_documents, 'text')} in {plural(stream.n_clusters, 'cluster')} kept"
-    return f"{'; '.join([*parts, kept])} ({seconds:.1f} s)"
+    print(f"textmix: {'; '.join([*parts, kept])} ({seconds:.1f} s)", file=sys.stderr)
 
 
 def _check_files(files: Sequence[str]) -> None:
@@ -186,6 +213,8 @@ def _check_files(files: Sequence[str]) -> None:
 def _open(file: str) -> Iterator[int]:
     """The descriptor of a file, or of standard input."""
     if file == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise ValueError("there is no standard input; give files")
         yield sys.stdin.fileno()
         return
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))

@@ -28,8 +28,8 @@ from textmix.priors.dirichlet_process import dirichlet_process
 from textmix.results.words import ScoredWord, leading_words, telling_scores
 from textmix.stream.statistics import ANY_NUMBER, NO_CLUSTER, StreamStatistics
 
-GROWTH_TO_CHECK = 1.5  # a cluster is compared with all others once it has grown by this factor
-ARRIVED_TO_CHECK = 0.2  # and all clusters are once so many documents have come, as a share of those kept
+GROWTH_TO_CHECK = 2.0  # a cluster is compared with all others once it has grown by this factor
+ARRIVED_TO_CHECK = 0.3  # and all clusters are once so many documents have come, as a share of those kept
 MAX_PASSES = 20  # greedy passes over a batch
 BLOCK_CELLS = 1 << 20  # documents × clusters whose probabilities are computed at a time
 
