@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test pytest browser lint docs docs-screenshots bench faults lock clean
+.PHONY: demo test pytest browser lint docs docs-screenshots bench faults kills lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
@@ -41,8 +41,12 @@ docs-screenshots: $(VENV)/installed-docs browser
 faults: $(VENV)/installed-dev
 	$(BIN)/python tests/kernels/faults.py
 
+# A stream is killed fifty times; `make test` kills it some times.
+kills: $(VENV)/installed-dev
+	$(BIN)/python tests/stream/test_durable_killed.py 50
+
 bench: $(VENV)/installed-bench
-	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million larger_than_memory; do ../$(BIN)/python $$script.py || exit 1; done
+	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million larger_than_memory stream stream_http; do ../$(BIN)/python $$script.py || exit 1; done
 
 # Versions for development, written anew from what pyproject.toml allows.
 lock:
