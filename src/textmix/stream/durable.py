@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmix.corpus.folder_lock import FolderLock
-from textmix.results.folder import RUN_FILE
+from textmix.stream.beginning import begin_stream, prepare_folder
 from textmix.stream.checking import find_mistakes
 from textmix.stream.clusterer import Snapshot, StreamClusterer
-from textmix.stream.database import FILE, Database, DocumentRow, copy_database, sync_folder
+from textmix.stream.database import FILE, Database, DocumentRow, copy_database
 from textmix.stream.events import MERGED, Event
 from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting, Policy
@@ -35,11 +35,8 @@ from textmix.stream.records import (
     written_time,
 )
 from textmix.stream.refit import Refit, RefitSummary
-from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
-from textmix.stream.stored import POLICY, STATE, as_kept, load_clusterer, read_stored, sizes_of
-
-if TYPE_CHECKING:
-    from textmix.stream.saved_run import SavedRun
+from textmix.stream.settings import SETTINGS, check_settings, clusterer_of, settings_of
+from textmix.stream.stored import POLICY, STATE, load_clusterer, read_stored, sizes_of
 
 __all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
 
@@ -94,7 +91,7 @@ class DurableStream:
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
         if clusterer is not None:
             clusterer_of(settings_of(clusterer), clusterer).state()  # ValueError if a setting is none
-        _prepare_folder(self._folder, create)
+        prepare_folder(self._folder, create)
         self._guard = FolderLock(self._folder)
         self._guard.hold(f'another program is at work on the stream in "{self._folder}"')
         try:
@@ -288,7 +285,7 @@ class DurableStream:
     def _begin(self, policy: Policy | None) -> None:
         """Begin a stream, or go on with the one that is stored."""
         if SETTINGS not in self._database.read_meta():
-            self._create(policy or Policy())
+            begin_stream(self._database, self._folder, self._given, policy or Policy(), _now())
         stored = read_stored(self._database)
         if self._given is not None:
             check_settings(stored[SETTINGS], settings_of(self._given), f'"{self._folder}"')
@@ -299,32 +296,6 @@ class DurableStream:
             self._policy = policy
         self._forgetting = Forgetting(self._policy)
         self._load()
-
-    def _create(self, policy: Policy) -> None:
-        """Write a new stream, with the documents of the run that the folder has."""
-        now, run = _now(), None
-        if _is_run(self._folder):
-            from textmix.stream.saved_run import read_run  # runs, and what they are made of, take long to import
-
-            run = read_run(self._folder, now)
-        settings = settings_of(self._given or StreamClusterer())
-        if run is not None:
-            tokenizer = run.tokenizer.settings()
-            check_settings({**settings, TOKENIZER: tokenizer}, settings, f'"{self._folder}"')
-            settings[TOKENIZER] = tokenizer
-        clusterer = clusterer_of(settings, self._given)
-        with self._database.transaction():
-            if run is not None:
-                self._take_over(run, clusterer, now)
-            self._database.put_meta({SETTINGS: settings, POLICY: asdict(policy), STATE: clusterer.state()})
-
-    def _take_over(self, run: SavedRun, clusterer: StreamClusterer, now: int) -> None:
-        """Write the documents and clusters of a run, which keep their numbers."""
-        state = {**clusterer.state(), "next_cluster": len(run.names), "next_sequence": len(run.documents)}
-        clusterer.restore(state, map(as_kept, run.documents))
-        self._database.put_documents(run.documents)
-        self._database.put_clusters((id, now, *size) for id, size in sizes_of(clusterer).items())
-        self._database.name_clusters(dict(enumerate(run.names)))
 
     def _load(self) -> NamedClusters:
         """Make memory anew from the file."""
@@ -422,22 +393,3 @@ def _document_rows(
 
 def _stored(row: DocumentRow) -> StoredDocument:
     return StoredDocument(row.id, row.text, written_time(row.time), *row[3:6])
-
-
-def _is_run(folder: Path) -> bool:
-    """Whether a run was saved to this folder."""
-    return (folder / RUN_FILE).exists()
-
-
-def _prepare_folder(folder: Path, create: bool) -> None:
-    """Make the folder of a new stream; ValueError if there cannot be one."""
-    if (folder / FILE).exists():
-        return
-    if not create:
-        raise ValueError(f'there is no stream in "{folder}"')
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
-    if folder.is_dir() and not _is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
-        raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
-    folder.mkdir(parents=True, exist_ok=True)
-    sync_folder(folder.parent)
