@@ -534,6 +534,14 @@ def test_a_check_tells_where_memory_and_disk_differ(folder, stream, statement):
     assert any("memory" in mistake for mistake in stream.check())
 
 
+def test_a_check_tells_where_statistics_are_not_those_of_a_recount(stream, monkeypatch):
+    stream.add(make_documents(30))
+    totals = stream._in_memory.clusterer.cluster_totals_
+    monkeypatch.setattr(StreamClusterer, "cluster_totals_", totals + 1)
+    assert len(stream.check()) == stream.n_clusters
+    assert "words in memory" in stream.check()[0]
+
+
 def test_a_check_of_a_folder_needs_a_stream_but_no_lock(folder, stream, tmp_path):
     stream.add(make_documents(3))
     assert check_folder(folder) == []
