@@ -291,7 +291,7 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
         kept = self._partition.kept
         rows = np.flatnonzero(kept.kept)
         columns, counts = kept.entries(rows)
-        starts = np.append(0, np.cumsum(np.diff(kept.documents.starts)[rows]))
+        starts = np.append(0, np.cumsum(kept.n_words_of(rows)))
         matrix = scipy.sparse.csr_array((counts, columns, starts), shape=(rows.size, self._partition.words.n_columns))
         matrix.sort_indices()
         return Snapshot(self._partition, kept.sequences[rows].copy(), matrix)

@@ -82,6 +82,10 @@ class KeptDocuments:
         places = np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
         return self._words[places], self._counts[places]
 
+    def n_words_of(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How many different words some rows have."""
+        return self._starts[rows + 1] - self._starts[rows]
+
     def rows_of(self, ids: Iterable[str]) -> NDArray[np.int64]:
         """The rows of documents by id, −1 for those that are not kept."""
         sequences = np.array([self._sequence_of.get(id, -1) for id in ids], dtype=np.int64)

@@ -30,6 +30,7 @@ from textmix.stream.statistics import ANY_NUMBER, NO_CLUSTER, StreamStatistics
 
 GROWTH_TO_CHECK = 2.0  # a cluster is compared with all others once it has grown by this factor
 ARRIVED_TO_CHECK = 0.3  # and all clusters are once so many documents have come, as a share of those kept
+MOST_GONE = 0.25  # rows of documents that have gone, as a share of those kept, before all is laid out anew
 MAX_PASSES = 20  # greedy passes over a batch
 BLOCK_CELLS = 1 << 20  # documents × clusters whose probabilities are computed at a time
 
@@ -182,7 +183,7 @@ class StreamPartition(StreamStatistics):
         gone = np.flatnonzero((self.clusters.sizes == 0) & (self.cluster_ids >= 0))
         clusters = np.sort(self.cluster_ids[gone]).tolist()
         self.cluster_ids[gone], self._checked[gone] = NO_CLUSTER, 0
-        if self.kept.n_rows > 2 * self.kept.n_kept + MAX_LENGTHS:
+        if self.kept.n_rows > (1.0 + MOST_GONE) * self.kept.n_kept + MAX_LENGTHS:
             self.lay_out()
         elif self.vocabulary_has_changed():
             self.tabulate()

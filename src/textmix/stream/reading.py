@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from itertools import compress
+from itertools import compress, islice
 from typing import Any
 
 import numpy as np
@@ -74,11 +74,11 @@ class ReadableStream(ABC):
     def word_counts_of(self, ids: Iterable[Any]) -> list[dict[str, int]]:
         """How often each word occurs in each document by its id; nothing if it is not kept."""
         kept, words = self._fitted.kept, self._fitted.words
-        result = []
-        for row in kept.rows_of(as_ids(ids)).tolist():
-            columns, counts = kept.entries(np.array([row] if row >= 0 else [], dtype=np.int64))
-            result.append({words.name(word): n for word, n in zip(columns.tolist(), counts.tolist(), strict=True)})
-        return result
+        rows = kept.rows_of(as_ids(ids))
+        columns, counts = kept.entries(rows[rows >= 0])
+        pairs = zip(map(words.name, columns.tolist()), counts.tolist(), strict=True)
+        sizes = np.where(rows >= 0, kept.n_words_of(rows), 0)
+        return [dict(islice(pairs, size)) for size in sizes.tolist()]
 
     def words_of(self, cluster: int, n: int = 10) -> list[ScoredWord]:
         """The words that tell a cluster from the others, with their scores."""
