@@ -11,7 +11,7 @@ from textmix.stream.records import MAX_ID_LENGTH
 LARGEST_NUMBER = 2**63 - 1  # of SQLite
 
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH, examples=["ticket-17"])]
-Number = Annotated[int, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+Number = Annotated[int, Field(ge=-(2**53 - 1), le=2**53 - 1)]  # what every reader of JSON has exactly
 Probability = Annotated[float | None, Field(description="Of that cluster; null for a text without words.")]
 OutlierScore = Annotated[
     float | None, Field(description="Above 0: the text fits nowhere. null: it has no words, or is the first of all.")
