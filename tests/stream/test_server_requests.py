@@ -336,3 +336,32 @@ def test_metrics_count_documents_clusters_and_requests_by_route(served: RunningS
 def test_topics_become_clusters(client: httpx.Client) -> None:
     clusters = {client.get(f"/documents/d{place}").json()["cluster"] for place in range(len(TOPICS))}
     assert len(clusters) == len(TOPICS)
+
+
+# New fits
+
+
+def test_all_documents_are_clustered_anew_in_the_background(tmp_path: Path) -> None:
+    with DurableStream(tmp_path / "state") as stream, running(stream) as server:
+        client = server.client
+        client.post("/documents", json={"documents": some_documents(60)})
+        assert client.get("/refit").json() == {"running": False, "failed": False, "changed": None}
+        begun = client.post("/refit")
+        assert begun.status_code == 202
+        assert begun.json()["running"]
+        assert client.post("/refit").status_code == 409
+        client.post("/documents", json={"documents": some_documents(3, "late")})
+        wait_until(lambda: not client.get("/refit").json()["running"])
+        ended = client.get("/refit").json()
+        assert not ended["failed"]
+        assert ended["changed"]["n_documents"] == 63
+        assert ended["changed"]["n_clusters"] == client.get("/clusters").json()["n_clusters"]
+        assert stream.check() == []
+
+
+def test_a_fit_under_way_does_not_keep_the_server_from_stopping(tmp_path: Path) -> None:
+    with DurableStream(tmp_path / "state") as stream:
+        with running(stream) as server:
+            server.client.post("/documents", json={"documents": some_documents(30)})
+            assert server.client.post("/refit").status_code == 202
+        assert stream.check() == []

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -154,13 +154,14 @@ class DurableStream:
             self._write(memory, _now(), change)
             return gone
 
-    def refit(self) -> Refit:
+    def refit(self, ended: Callable[[], None] = lambda: None) -> Refit:
         """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
 
-        Then clusters of the new fit have the ids of those that they mostly agree with, others new ones.
+        Then clusters of the new fit have the ids of those that they mostly agree with, others new ones. `ended` is
+        called when all is done, well or not.
         """
         with self._reading() as memory:
-            return Refit(memory.clusterer.snapshot(), memory.clusterer.state()["seed"], self._relabel)
+            return Refit(memory.clusterer.snapshot(), memory.clusterer.state()["seed"], self._relabel, ended)
 
     def _relabel(self, snapshot: Snapshot, labels: NDArray[np.int32]) -> RefitSummary:
         """Take over what a new fit has found."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from textmix.stream.durable import Document, DurableStream, StoredEvent
+from textmix.stream.durable import Answer, Document, DurableStream, StoredEvent
 from textmix.stream.records import check_document, check_id
 
 MAX_LINE = 1_000_000  # bytes
@@ -228,7 +228,7 @@ class LineAnswers:
         for each in operations:
             if isinstance(each, Document):
                 self.n_added += 1
-                yield next(added)._asdict()
+                yield _answer(next(added))
             elif isinstance(each, Removal):
                 was_there = each.id in removed
                 removed.discard(each.id)  # named twice, it is removed once
@@ -269,3 +269,9 @@ def split_operations(operations: Iterable[Operation]) -> Iterator[list[Operation
 
 def _as_line(fields: dict[str, Any]) -> bytes:
     return _encode(fields).encode() + b"\n"
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON can hold it: the score of the first text of all is infinite, and null here."""
+    score = answer.outlier_score
+    return answer._replace(outlier_score=None if score is None or math.isinf(score) else score)._asdict()

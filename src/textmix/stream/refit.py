@@ -38,8 +38,13 @@ class Refit:
     """A new fit of a stream's documents, under way; what it finds is taken over when it has ended."""
 
     def __init__(
-        self, snapshot: Snapshot, seed: int, take_over: Callable[[Snapshot, NDArray[np.int32]], RefitSummary]
+        self,
+        snapshot: Snapshot,
+        seed: int,
+        take_over: Callable[[Snapshot, NDArray[np.int32]], RefitSummary],
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
+        self._ended = ended
         self._process = _FitProcess(snapshot.counts, seed)
         self._result: Future[RefitSummary] = Future()
         self._thread = threading.Thread(target=self._run, args=(snapshot, take_over), daemon=True)
@@ -50,6 +55,7 @@ class Refit:
             self._result.set_result(take_over(snapshot, self._process.labels()))
         except BaseException as error:
             self._result.set_exception(error)
+        self._ended()
 
     @property
     def is_done(self) -> bool:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from textmix import __version__
 from textmix.stream.durable import DurableStream
-from textmix.stream.server import event_routes, routes
+from textmix.stream.server import event_routes, refit_routes, routes
 from textmix.stream.server.description import COMMON, describe
 from textmix.stream.server.errors import handle_errors
 from textmix.stream.server.gate import Gate
@@ -30,7 +30,7 @@ def create_app(stream: DurableStream, settings: Settings | None = None) -> FastA
         service.writer.start()
         yield
         service.hub.close()
-        await run_in_threadpool(service.writer.stop)
+        await run_in_threadpool(service.stop)
 
     app = FastAPI(
         title="textmix",
@@ -40,10 +40,11 @@ def create_app(stream: DurableStream, settings: Settings | None = None) -> FastA
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.include_router(routes.router, responses=COMMON)
-    app.include_router(event_routes.router, responses=COMMON)
+    routers = (routes.router, event_routes.router, refit_routes.router)
+    for router in routers:
+        app.include_router(router, responses=COMMON)
     app.add_middleware(Gate, settings=settings, metrics=metrics)
-    app.state.routes = [*routes.router.routes, *event_routes.router.routes]
+    app.state.routes = [route for router in routers for route in router.routes]
     handle_errors(app)
     description = describe(app, settings)
     app.openapi = lambda: description  # type: ignore[method-assign]

@@ -36,6 +36,7 @@ BUSY: Responses = {
 STOPPING: Responses = {
     503: _error("Nothing was stored; try again.", "the server is stopping", ("Retry-After", "Seconds to wait."))
 }
+UNDER_WAY: Responses = {409: _error("There is one already.", "a fit is under way already")}
 BODY: Responses = {
     408: _error("The body did not arrive in time.", "the body did not arrive in time"),
     413: _error("The body is too large.", "the body has more than 8,000,000 bytes; send smaller batches"),

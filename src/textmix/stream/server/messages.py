@@ -220,6 +220,24 @@ class EventPage(BaseModel):
     last: int = Field(description="The number to ask for next, as after.", examples=[12])
 
 
+class RefitChanges(BaseModel):
+    """What a new fit has changed."""
+
+    n_documents: int
+    n_moved: int = Field(description="Documents in clusters of another id.")
+    n_clusters_before: int
+    n_clusters: int
+    n_same: int = Field(description="Clusters that kept their ids.")
+
+
+class RefitState(BaseModel):
+    """Whether all documents are being clustered anew, and how the last fit ended."""
+
+    running: bool
+    failed: bool = Field(description="Of the last fit: nothing has changed; the log says why.")
+    changed: RefitChanges | None
+
+
 class Health(BaseModel):
     """That the server works."""
 

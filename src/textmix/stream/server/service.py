@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from textmix.stream.records import StreamCluster
 from textmix.stream.server.errors import RETRY_AFTER, malformed
 from textmix.stream.server.hub import Hub
 from textmix.stream.server.metrics import Metrics
+from textmix.stream.server.refits import Refits
 from textmix.stream.server.settings import Settings
-from textmix.stream.server.writer import Kind, News, Writer
+from textmix.stream.server.writer import Kind, News, QueueFullError, StoppedError, Writer
 
 log = logging.getLogger("textmix.serve")
 
@@ -36,6 +38,7 @@ class Service:
         self.writer = Writer(stream, self.limits.max_queue, tell=self._pass_on, measure=metrics.measure_batch)
         self.hub = Hub(self.writer.state, stream.events)
         metrics.watch(self.writer)
+        self.refits = Refits(stream, self._tell_refit)
         self._counting = asyncio.Lock()
         self._counted: tuple[int, list[StreamCluster]] = (-1, [])
         self._may_count_from = 0.0  # by the loop's clock
@@ -64,6 +67,16 @@ class Service:
                 ended = self._loop.time()
                 self._may_count_from = ended + PAUSE_FACTOR * (ended - started)
             return self._counted[1]
+
+    def _tell_refit(self) -> None:
+        """Let the writer tell what a new fit has changed."""
+        with contextlib.suppress(StoppedError, QueueFullError):  # then nobody listens, or the next request tells it
+            self.writer.submit(Kind.REMOVE, [])
+
+    def stop(self) -> None:
+        """Finish what waits; a fit that is under way is given up."""
+        self.refits.stop()
+        self.writer.stop()
 
     def _pass_on(self, news: News) -> None:
         self._loop.call_soon_threadsafe(self.hub.tell, news)
