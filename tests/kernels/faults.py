@@ -850,8 +850,8 @@ FAULTS = [
     Fault(
         "a cluster that another has gone into keeps its old weight",
         "kernels/stream.py",
-        "table, previous)\n    refresh_bases(clusters, model, prior, table, slot)\n",
-        "table, previous)\n",
+        "table, gone)\n    refresh_bases(clusters, model, prior, table, kept)\n",
+        "table, gone)\n",
         STREAM_TESTS,
     ),
     Fault(
@@ -873,6 +873,20 @@ FAULTS = [
         "kernels/stream.py",
         "existing = total + rest",
         "existing = total",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a pair of two clusters that become one is counted once",
+        "kernels/stream.py",
+        "            clusters.pair_counts[other] += clusters.pair_counts[pair]\n",
+        "",
+        STREAM_TESTS,
+    ),
+    Fault(
+        "a pair that is joined to another leaves a gap",
+        "kernels/stream.py",
+        "            clusters.pair_counts[pair] = clusters.pair_counts[last]\n        else",
+        "        else",
         STREAM_TESTS,
     ),
 ]

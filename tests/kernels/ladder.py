@@ -91,7 +91,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "stream.count_words_of": ("reference", "twins"),
     "stream.gains_of_merging": ("reference", "twins", "faults"),
     "stream.describe_documents": ("conditional", "twins", "faults"),
-    "stream.move_all": ("recount", "twins", "faults"),
+    "stream.join_clusters": ("recount", "twins", "faults"),
     "merging.costs_of_merging": ("twins", "reference", "faults"),
     "merging.add_rows": ("twins", "reference", "faults"),
     "merging.fill_terms": ("twins", "reference", "faults"),

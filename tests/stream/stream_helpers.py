@@ -82,6 +82,7 @@ def assert_statistics_equal_a_recount(partition: StreamPartition) -> None:
     assert (partition.scratch.gains == 1.0).all()
     assert not partition._needed.any()
     assert not partition._word_counts.any()
+    assert partition.find_mistakes() == []
 
 
 def expected_conditionals(stream: StreamClusterer) -> dict[str, dict]:

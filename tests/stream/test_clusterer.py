@@ -8,6 +8,7 @@ import pickle
 from datetime import timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import normalized_mutual_info_score
@@ -15,7 +16,7 @@ from sklearn.metrics import normalized_mutual_info_score
 import textmix
 from stream.stream_helpers import assert_statistics_equal_a_recount, make_texts, same_partition
 from textmix import StreamClusterer, Tokenizer
-from textmix.stream.clusterer import KeptDocument
+from textmix.stream.continuing import KeptDocument
 from textmix.stream.events import Event, GrowthWatch
 
 SPORT, WEATHER = "goal match team win", "rain storm wind cloud"
@@ -61,11 +62,27 @@ def test_of_two_texts_with_one_id_the_last_wins():
     assert_statistics_equal_a_recount(stream._partition)
 
 
+def test_documents_sent_again_stay_where_they_are():
+    stream = StreamClusterer().partial_fit([SPORT] * 2 + [WEATHER] * 3, ids=range(5), timestamps=["2024-01-01"] * 5)
+    for again in ([1, 0], [4, 3, 2, 1, 0]):
+        stream.partial_fit(
+            [SPORT if id < 2 else WEATHER for id in again], ids=again, timestamps=["2024-02-02"] * len(again)
+        )
+        assert stream.labels_.tolist() == [0 if id < 2 else 1 for id in again]
+        assert stream.events_ == []
+        assert not stream.is_new_.any()
+    assert stream.cluster_sizes_.tolist() == [2, 3]
+    assert set(stream.times_of(range(5)).astype(str)) == {"2024-02-02T00:00:00"}
+    assert_statistics_equal_a_recount(stream._partition)
+
+
 def test_numbers_that_are_given_out_name_no_document_that_is_there():
     stream = StreamClusterer().partial_fit([SPORT], ids=["1"])
     stream.partial_fit([SPORT, WEATHER])
-    assert stream.ids_ == ["2", "3"]
+    assert stream.ids_ == ["0", "2"]
     assert stream.n_documents_ == 3
+    stream.remove(["2"])
+    assert stream.partial_fit([SPORT, WEATHER, SPORT], ids=[None, "4", float("nan")]).ids_ == ["3", "4", "5"]
 
 
 def test_texts_without_words_are_kept_and_in_no_cluster():
@@ -85,6 +102,17 @@ def test_prediction_learns_nothing():
     assert not assigned.outliers[0]
     assert assigned.probabilities[0] > 0.9
     assert pickle.dumps(stream) == before
+
+
+def test_probabilities_follow_the_number_of_documents_kept():
+    """α is 0.1 n, n being the documents of now, also when some have gone and after a restart."""
+    texts = make_texts(200, seed=5)
+    stream = StreamClusterer().partial_fit(texts, ids=range(200))
+    stream.forget(keep=20)
+    few = StreamClusterer().partial_fit(texts[-20:])
+    few._partition.take_labels(*np.unique(stream.labels_of(range(180, 200)), return_inverse=True)[::-1])
+    for found in zip(stream.assign(["goal storm"]), few.assign(["goal storm"]), strict=True):
+        np.testing.assert_allclose(*found)
 
 
 def test_strangers_have_higher_outlier_scores():
@@ -195,6 +223,23 @@ def test_growth_is_judged_against_the_share_before():
     assert watch.notice({2: 1}, {0: 226, 1: 224, 2: 10}) == [Event("grows", 2, None, 10)]
 
 
+def test_what_a_cluster_brought_along_is_no_growth():
+    watch = GrowthWatch(window=1000)
+    watch.notice({0: 250, 1: 250, 2: 500}, {0: 250, 1: 250, 2: 500})
+    watch.merge(1, 0)
+    assert watch.notice({0: 450, 2: 450}, {0: 950, 2: 950}) == []
+
+
+def test_growth_is_told_also_where_fewer_documents_are_kept_than_a_window_has():
+    stream, n_grown = StreamClusterer(growth_window=200), 0
+    for batch in range(10):
+        n_sport = 45 if batch < 6 else 5
+        stream.partial_fit([SPORT] * n_sport + [WEATHER] * (50 - n_sport))
+        n_grown += kinds(stream).count("grows")
+        stream.forget(keep=100)
+    assert n_grown > 0
+
+
 def test_names_and_words_tell_clusters_apart():
     stream = StreamClusterer().partial_fit(["goal match"] * 5 + ["rain storm"] * 5)
     assert stream.name_of(0) == "goal, match"
@@ -225,6 +270,23 @@ def test_the_language_is_recognised_by_the_first_texts():
     assert set(stream.word_counts_of(["last"])[0]) == {"dog", "mat"}
 
 
+def test_the_language_is_recognised_across_restarts_and_anew_when_everything_has_gone():
+    stream, languages = StreamClusterer(), []
+    for text in ["the cat", "cat and dog", "this dog", "with that cat", "cat from here", "dogs have been", "was it you"]:
+        stream = StreamClusterer().restore(json.loads(json.dumps(stream.state())), [])
+        languages.append(stream.partial_fit([text], ids=["a"]).state()["tokenizer"]["language"])
+    assert languages[0] == "auto"
+    assert languages[-1] == "english"
+    assert StreamClusterer().partial_fit([text]).state()["tokenizer"]["language"] == "auto"
+    stream.remove(["a"])
+    assert stream.state()["tokenizer"]["language"] == "auto"
+
+
+def test_columns_of_a_frame_are_words_whatever_their_names():
+    frame = pd.DataFrame({"times": [1, 2, 3], "ids": [5, 5, 6]})
+    assert StreamClusterer().partial_fit(frame).ids_ == ["0", "1", "2"]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -236,15 +298,18 @@ def test_the_language_is_recognised_by_the_first_texts():
         (lambda stream: stream.partial_fit([SPORT], timestamps=["yesterday"]), "timestamps"),
         (lambda stream: stream.partial_fit(np.array([[0.5, 1.0]])), "whole counts"),
         (lambda stream: stream.partial_fit(np.array([[-1, 1]])), "negative|Negative"),
+        (lambda stream: stream.partial_fit(np.array([[2**31 - 1, 1]])), "add up to more"),
+        (lambda stream: stream.partial_fit(np.array([[2**31 - 1], [1]])), "would occur more"),
+        (lambda stream: stream.partial_fit(["the cat is on the mat and that is it"] * 9, ids=["a"]), "1 ids, but 9"),
         (lambda stream: stream.remove("a"), "single str"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(call, message):
     stream = StreamClusterer().partial_fit([SPORT] * 3, ids=range(3))
-    before = pickle.dumps(stream._partition)
+    before = pickle.dumps(stream)
     with pytest.raises(ValueError, match=message):
         call(stream)
-    assert pickle.dumps(stream._partition) == before
+    assert pickle.dumps(stream) == before
 
 
 @pytest.mark.parametrize(
@@ -255,6 +320,7 @@ def test_bad_input_is_named_and_changes_nothing(call, message):
         ({"beta": 0}, "beta"),
         ({"n_sweeps": -1}, "n_sweeps"),
         ({"tokenizer": Tokenizer(min_document_frequency=2)}, "document frequencies"),
+        ({"tokenizer": Tokenizer(stem=True)}, "language"),
     ],
 )
 def test_settings_are_checked(settings, message):

@@ -44,6 +44,17 @@ def test_what_came_or_went_in_the_meantime_is_as_it_should_be():
     assert_statistics_equal_a_recount(stream._partition)
 
 
+def test_clusters_that_were_born_in_the_meantime_keep_their_ids():
+    stream = StreamClusterer().partial_fit([SPORT] * 10 + [WEATHER] * 10, ids=range(20))
+    snapshot = stream.snapshot()
+    stream.partial_fit([FOOD] * 30, ids=range(20, 50))
+    stream.relabel(snapshot, np.repeat([1, 0], 10))
+    assert stream.labels_of([0, 10, 20]).tolist() == [0, 1, 2]
+    assert stream.events_ == []
+    stream.partial_fit([FOOD] * 12 + [SPORT] * 4 + [WEATHER] * 4)
+    assert stream.events_ == []  # no growth either
+
+
 def test_a_snapshot_of_another_state_is_refused():
     stream = StreamClusterer().partial_fit([SPORT] * 3)
     snapshot = stream.snapshot()

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from .jit import kernel
-from .state import N_SLOTS
-from .statistics import move_document, remove_document
+from .state import N_FREE, N_SLOTS
+from .statistics import find_pair, remove_document
 from .weights import beta_of, log_product, refresh_bases, weigh
 
 
@@ -101,13 +101,31 @@ def gains_of_merging(clusters, model, prior, slot, words, word_counts, gains):
 
 
 @kernel(allocates=False)
-def move_all(documents, clusters, model, prior, table, rows, slot):
-    """Put all documents of a cluster into another one."""
-    previous = clusters.labels[rows[0]]
+def join_clusters(clusters, model, prior, table, rows, words, gone, kept):
+    """Put the cluster in slot `gone`, its documents `rows` and its `words`, into the one in slot `kept`.
+
+    Pairs are joined or renamed, so that no list gets longer.
+    """
+    for word in words:
+        pair, other = find_pair(clusters, word, gone), find_pair(clusters, word, kept)
+        if other >= 0:
+            clusters.pair_counts[other] += clusters.pair_counts[pair]
+            clusters.list_lengths[word] -= 1
+            last = clusters.list_starts[word] + clusters.list_lengths[word]
+            clusters.pair_slots[pair] = clusters.pair_slots[last]
+            clusters.pair_counts[pair] = clusters.pair_counts[last]
+        else:
+            clusters.pair_slots[pair] = kept
     for document in rows:
-        move_document(documents, clusters, document, slot)
-    refresh_bases(clusters, model, prior, table, previous)
-    refresh_bases(clusters, model, prior, table, slot)
+        clusters.labels[document] = kept
+    clusters.sizes[kept] += clusters.sizes[gone]
+    clusters.totals[kept] += clusters.totals[gone]
+    clusters.sizes[gone] = 0
+    clusters.totals[gone] = 0
+    clusters.free_slots[clusters.counters[N_FREE]] = gone
+    clusters.counters[N_FREE] += 1
+    refresh_bases(clusters, model, prior, table, gone)
+    refresh_bases(clusters, model, prior, table, kept)
 
 
 @kernel(allocates=False)

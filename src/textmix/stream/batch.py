@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.counting import count_texts
 from textmix.corpus.matrix import as_counts
-from textmix.corpus.stemming import check_stemming_language
+from textmix.corpus.splitters import WordSplitter
 from textmix.corpus.vocabulary import build_vocabulary, language_of
 
 MAX_COUNT = np.iinfo(np.int32).max
@@ -34,6 +34,18 @@ class BatchCounts(NamedTuple):
         return np.bincount(self.columns, self.counts, minlength=len(self.words)).astype(np.int64)
 
 
+def as_batch(X: Any) -> tuple[Any, int]:
+    """X, texts as a list, and how many documents it has."""
+    if isinstance(X, Corpus):
+        return X, X.n_documents
+    if getattr(X, "ndim", 1) == 2:
+        return X, int(X.shape[0])
+    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+        count_texts(X, WordSplitter())  # says what is wrong
+    texts = list(X)
+    return texts, len(texts)
+
+
 class BatchCounter:
     """Counts texts as they come. A language that is to be recognised is so by the first of them."""
 
@@ -41,8 +53,18 @@ class BatchCounter:
         self.tokenizer = tokenizer or Tokenizer()
         if self.tokenizer.min_document_frequency not in (0, 1) or self.tokenizer.max_document_frequency != 1.0:
             raise ValueError("a stream knows no bounds on document frequencies; leave them out of the tokenizer")
+        if self.tokenizer.stem and self.tokenizer.language == "auto":
+            raise ValueError("a stream stems words of a language that is named; give the tokenizer one")
         self._seen: Counter[str] = Counter()
         self._n_seen = 0
+
+    def evidence(self) -> dict[str, Any]:
+        """What the language is to be recognised by, as JSON can hold it; nothing once it is."""
+        return {"words": dict(self._seen), "n_documents": self._n_seen} if self.tokenizer.language == "auto" else {}
+
+    def go_on_with(self, evidence: Mapping[str, Any]) -> None:
+        """Recognise the language also by what was seen before."""
+        self._seen, self._n_seen = Counter(evidence.get("words", {})), int(evidence.get("n_documents", 0))
 
     def count(self, X: Any, *, learn: bool) -> tuple[scipy.sparse.csr_array, list[str]]:
         """The counts matrix and its words; a batch that is not learned from says nothing about the language."""
@@ -63,15 +85,13 @@ class BatchCounter:
         self._n_seen += n_documents
         language = language_of(self.tokenizer, list(self._seen), list(self._seen.values()))
         if language is not None or self._n_seen >= UNTIL_SETTLED:
-            if self.tokenizer.stem:
-                check_stemming_language(language)
             self.tokenizer = replace(self.tokenizer, language=language)
             self._seen.clear()
 
 
 def take_rows(matrix: scipy.sparse.csr_array, words: list[str], rows: NDArray[np.int64]) -> BatchCounts:
-    """Some rows of a counts matrix, and of its words those that they have."""
-    if rows.size < matrix.shape[0]:
+    """Some rows of a counts matrix, in this order, and of its words those that they have."""
+    if not np.array_equal(rows, np.arange(matrix.shape[0])):
         matrix = matrix[rows]
     present = np.flatnonzero(np.bincount(matrix.indices, minlength=len(words)))
     columns: NDArray[Any] = matrix.indices
@@ -85,6 +105,6 @@ def take_rows(matrix: scipy.sparse.csr_array, words: list[str], rows: NDArray[np
 def _whole(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     if matrix.dtype.kind == "f" and (matrix.data != np.floor(matrix.data)).any():
         raise ValueError("a stream takes whole counts only; these have fractions")
-    if matrix.data.max(initial=0) > MAX_COUNT:
-        raise ValueError(f"a count must not exceed {MAX_COUNT:,}")
+    if np.asarray(matrix.sum(axis=1, dtype=np.float64)).max(initial=0.0) > MAX_COUNT:
+        raise ValueError(f"the counts of a document must not add up to more than {MAX_COUNT:,}")
     return matrix

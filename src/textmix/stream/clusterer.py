@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,39 +15,28 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from textmix.corpus import Tokenizer
+from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.times import parse_times
 from textmix.estimators.dirichlet_process_mixture import concentration
 from textmix.inference.seeds import generator, seed_from
 from textmix.kernels.state import Documents
 from textmix.results.assignments import Assignments
-from textmix.stream.batch import BatchCounter, take_rows
+from textmix.stream.batch import BatchCounter, BatchCounts, as_batch, take_rows
+from textmix.stream.continuing import ContinuedStream
 from textmix.stream.durations import in_seconds
 from textmix.stream.events import BORN, DIED, MERGED, Event, GrowthWatch
-from textmix.stream.matching import name_clusters, what_became_of
-from textmix.stream.partition import StreamPartition
-from textmix.stream.reading import ReadableStream, as_ids
-from textmix.stream.statistics import NO_CLUSTER
+from textmix.stream.partition import Merge, StreamPartition
+from textmix.stream.reading import as_ids
 
 
-class KeptDocument(NamedTuple):
-    """A document as it is put back into a stream."""
+class Replaced(NamedTuple):
+    """Ids of a batch that are there already, with the same words and with others."""
 
-    id: str
-    time: int  # seconds since 1970
-    cluster: int
-    counts: Mapping[str, int]
+    same: set[str]
+    other: set[str]
 
 
-class Snapshot(NamedTuple):
-    """The documents that a stream had at some time, told by their sequence numbers, and their counts."""
-
-    partition: StreamPartition  # whose numbers these are
-    sequences: NDArray[np.int64]
-    counts: scipy.sparse.csr_array
-
-
-class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
+class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
     """Clusters that keep their ids while documents come and go (GSDPMM, as its conclusion has it for streams).
 
     Each document of a batch is classified given all documents that are kept, into a cluster that is there or a new one
@@ -72,7 +60,8 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
     tokenizer : Tokenizer or None, default=None
         How texts are split into words. A language that is to be recognised is so by the first texts.
     random_state : int, Generator or None, default=0
-        Seed. The same batches in the same order give the same clusters.
+        Seed. The same calls in the same order give the same clusters. A stream that was restored in between goes on
+        with the same clusters, but may come to other ones later.
 
     Attributes
     ----------
@@ -97,7 +86,6 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
         "random_state": [Integral, np.random.Generator, None],
     }
 
-    events_: list[Event]
     _born: set[int]
 
     def __init__(
@@ -129,74 +117,118 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
     def partial_fit(self, X: Any, ids: Iterable[Any] | None = None, timestamps: Any = None) -> Self:
         """Take in a batch: a list of texts, a matrix of whole counts (a row a document), or a Corpus.
 
-        An id that is there already, or is given twice, names one document: the last text wins. Without ids numbers are
-        given out. Documents without a timestamp have that of now.
+        An id that is there already, or is given twice, names one document: the last text wins; sent again with the same
+        words, it stays where it is. Without ids numbers are given out. Documents without a timestamp have that of now.
         """
         self._begin()
-        matrix, words = self._counter.count(X, learn=True)
-        n_documents = matrix.shape[0]
-        names = self._make_ids(getattr(X, "ids", None) if ids is None else ids, n_documents)
-        times = _as_seconds(getattr(X, "times", None) if timestamps is None else timestamps, n_documents)
+        X, n_documents = as_batch(X)
+        if isinstance(X, Corpus):
+            ids, timestamps = X.ids if ids is None else ids, X.times if timestamps is None else timestamps
+        names, next_number = self._make_ids(ids, n_documents)
+        times = _as_seconds(timestamps, n_documents)
         last_place = {name: place for place, name in enumerate(names)}
-        places = np.array(sorted(last_place.values()), dtype=np.int64)
-        events = self._remove_rows(self._rows_of(names[place] for place in places))[1]
-        batch = take_rows(matrix, words, places)
-        columns = self._partition.words.take_in(batch.words, batch.totals())[batch.columns]
-        self._partition.kept.append(
-            [names[place] for place in places], times[places], batch.row_starts, columns, batch.counts
+        matrix, words = self._counter.count(X, learn=True)
+        replaced = self._find_replaced(last_place, matrix, words)
+        places = np.array(
+            sorted(last_place.values(), key=lambda place: (names[place] not in replaced.same, place)), dtype=np.int64
         )
-        events += self._place(places.size)
-        self._describe(names, last_place, places)
+        batch = take_rows(matrix, words, places)
+        self._partition.check_room(batch.words, batch.totals(), batch.columns.size)
+        events = self._remove_rows(self._rows_of(replaced.other))[1]
+        self._append([names[place] for place in places], times[places], batch, len(replaced.same))
+        self._next_number = next_number
+        events += self._place(places.size - len(replaced.same))
+        self._describe(names, places)
         self.events_ = events
         return self
+
+    def _find_replaced(
+        self, last_place: Mapping[str, int], matrix: scipy.sparse.csr_array, words: list[str]
+    ) -> Replaced:
+        """Which ids of a batch are there already, with the same words or with others."""
+        there = [name for name in last_place if name in self._partition.kept]
+        replaced = Replaced(set(), set())
+        for name, counts in zip(there, self.word_counts_of(there), strict=True):
+            entries = slice(*matrix.indptr[last_place[name] : last_place[name] + 2])
+            new = zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True)
+            is_same = counts == {words[column]: n for column, n in new}
+            (replaced.same if is_same else replaced.other).add(name)
+        return replaced
+
+    def _append(self, names: list[str], times: NDArray[np.int64], batch: BatchCounts, n_same: int) -> None:
+        """Add documents, of which the first ones take the places of those that have their ids and words."""
+        partition, kept = self._partition, self._partition.kept
+        columns = partition.words.take_in(batch.words, batch.totals())[batch.columns]
+        old_rows = kept.rows_of(names[:n_same])
+        kept.let_go(old_rows)
+        rows = kept.append(names, times, batch.row_starts, columns, batch.counts)
+        partition.stay(old_rows, np.arange(rows.start, rows.start + n_same))
 
     def _place(self, n_new: int) -> list[Event]:
         """Give the last documents clusters; returns what happened to these."""
         partition = self._partition
-        n_documents = int(np.count_nonzero(partition.kept.lengths[partition.kept.kept]))
-        rng = generator(self._seed, self._n_batches)
-        alpha = concentration(self.alpha, n_documents)
-        merges = partition.add(n_new, alpha, int(self.n_sweeps), bool(self.merge), rng)
-        born = partition.name_new_clusters(partition.last_rows(n_new))
-        self._n_batches += 1
-        events = [Event(MERGED, merge.cluster, merge.into, merge.size) for merge in merges]
+        merges = self._sample(n_new, merge=bool(self.merge))
+        born = partition.name_new_clusters(partition.last_rows(n_new)).tolist()
         sizes = self.sizes()
-        events += [Event(BORN, cluster, None, sizes[cluster]) for cluster in born.tolist()]
         labels = partition.ids_of(partition.kept.labels[partition.last_rows(n_new)])
-        arrived = Counter(labels[labels >= 0].tolist())
-        self._born = set(born.tolist())
+        self._born = set(born)
         for merge in merges:
             self._names.pop(merge.cluster, None)
-        return events + self._watch.notice(arrived, sizes)
+            self._watch.merge(merge.cluster, merge.into)
+        return [
+            *(Event(MERGED, merge.cluster, merge.into, merge.size) for merge in merges),
+            *(Event(BORN, cluster, None, sizes[cluster]) for cluster in born),
+            *self._watch.notice(Counter(labels[labels >= 0].tolist()), sizes),
+        ]
 
-    def _describe(self, names: list[str], last_place: Mapping[str, int], places: NDArray[np.int64]) -> None:
+    def _sample(self, n_new: int, *, merge: bool) -> list[Merge]:
+        """Give the last documents clusters, which may be without ids yet."""
+        self._set_concentration()
+        self._n_batches += 1
+        rng = generator(self._seed, self._n_batches)
+        return self._partition.add(n_new, int(self.n_sweeps), merge, rng)
+
+    def _set_concentration(self) -> None:
+        """α, by the documents that are kept now."""
+        kept = self._partition.kept
+        n_documents = int(np.count_nonzero(kept.lengths[kept.kept]))
+        self._partition.set_concentration(concentration(self.alpha, n_documents))
+
+    def _describe(self, names: list[str], places: NDArray[np.int64]) -> None:
         """Set the attributes that speak of each document of the batch."""
         rows = self._partition.last_rows(places.size)
         described = self._partition.describe_rows(rows)
         labels = self._partition.ids_of(self._partition.kept.labels[rows])
-        of_input = np.searchsorted(places, [last_place[name] for name in names])
+        row_of = {names[place]: row for row, place in enumerate(places.tolist())}
+        of_input = np.array([row_of[name] for name in names], dtype=np.int64)
         self.ids_ = names
         self.labels_ = labels[of_input]
         self.probabilities_ = described.probabilities[of_input]
         self.outlier_scores_ = described.log_odds_new[of_input]
         self.is_new_ = np.isin(self.labels_, list(self._born))
 
-    def _make_ids(self, ids: Iterable[Any] | None, n_documents: int) -> list[str]:
-        if ids is None:
-            kept = self._partition.kept
-            free = (str(number) for number in count(kept.next_sequence) if str(number) not in kept)
-            return list(islice(free, n_documents))
-        names = as_ids(ids)
-        if len(names) != n_documents:
-            raise ValueError(f"there are {len(names)} ids, but {n_documents} documents")
-        return names
+    def _make_ids(self, ids: Iterable[Any] | None, n_documents: int) -> tuple[list[str], int]:
+        """The ids given, numbers where there are none, and the next number."""
+        given = [None] * n_documents if ids is None else as_ids(ids)
+        if len(given) != n_documents:
+            raise ValueError(f"there are {len(given)} ids, but {n_documents} documents")
+        taken, number, names = set(given), self._next_number, []
+        for name in given:
+            while name is None:
+                if str(number) not in taken and str(number) not in self._partition.kept:
+                    name = str(number)
+                number += 1
+            names.append(name)
+        return names, number
 
     # ------------------------------------------------------------------ documents go
 
     def remove(self, ids: Iterable[Any]) -> list[str]:
         """Take documents out, as if they had never been counted; returns the ids of those that were there."""
         self._begin()
-        removed, self.events_ = self._remove_rows(self._rows_of(dict.fromkeys(as_ids(ids))))
+        removed, self.events_ = self._remove_rows(
+            self._rows_of(id for id in dict.fromkeys(as_ids(ids)) if id is not None)
+        )
         return removed
 
     def forget(
@@ -213,13 +245,13 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
         rows = np.flatnonzero(kept.kept)
         going = np.zeros(rows.size, bool)
         if before is not None:
-            going |= kept.times[rows] < _as_seconds([before], 1)[0]
+            going |= kept.times[rows] < _moment(before, "before")
         if keep is not None:
-            if not isinstance(keep, Integral) or keep < 0:
+            if not isinstance(keep, Integral) or isinstance(keep, bool) or keep < 0:
                 raise ValueError(f"keep must be a number of documents, not {keep!r}")
             going[: max(rows.size - int(keep), 0)] = True
         if half_life is not None and rows.size:
-            newest = _as_seconds([now], 1)[0] if now is not None else kept.times[rows].max()
+            newest = _moment(now, "now") if now is not None else kept.times[rows].max()
             ages = np.maximum(newest - kept.times[rows], 0)
             going |= np.exp2(-ages / in_seconds(half_life, "half_life")) < self._lots(rows)
         removed, self.events_ = self._remove_rows(rows[going])
@@ -228,16 +260,16 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
     def _lots(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """A number between 0 and 1 for each document, by its id and the seed."""
         lots, ids = np.empty(rows.size), self._partition.kept.ids
-        key = self._seed.to_bytes(16, "little", signed=True)
         for place, row in enumerate(rows.tolist()):
             name = ids[row]
             if name not in self._lot_of:
-                digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+                keyed = f"{self._seed} {name}".encode("utf-8", "surrogatepass")
+                digest = hashlib.blake2b(keyed, digest_size=8).digest()
                 self._lot_of[name] = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
             lots[place] = self._lot_of[name]
         return lots
 
-    def _rows_of(self, ids: Iterable[str]) -> NDArray[np.int64]:
+    def _rows_of(self, ids: Iterable[str | None]) -> NDArray[np.int64]:
         rows = self._partition.kept.rows_of(ids)
         return np.sort(rows[rows >= 0])
 
@@ -261,7 +293,8 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
         An outlier is a document that would rather be in a new cluster.
         """
         self._begin()
-        matrix, words = self._counter.count(X, learn=False)
+        self._set_concentration()
+        matrix, words = self._counter.count(as_batch(X)[0], learn=False)
         columns = self._partition.words.find(words)[matrix.indices]
         known = columns >= 0
         n_known = np.append(0, np.cumsum(known, dtype=np.int32))
@@ -283,58 +316,6 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
         """The most probable cluster of each document, by its id; −1 if no word of it is known. Nothing is learned."""
         return self.assign(X).labels
 
-    # ------------------------------------------------------------------ a new fit of what there is
-
-    def snapshot(self) -> Snapshot:
-        """The documents kept, for a fit elsewhere while the stream goes on; `relabel` takes its labels."""
-        self._begin()
-        kept = self._partition.kept
-        rows = np.flatnonzero(kept.kept)
-        columns, counts = kept.entries(rows)
-        starts = np.append(0, np.cumsum(kept.n_words_of(rows)))
-        matrix = scipy.sparse.csr_array((counts, columns, starts), shape=(rows.size, self._partition.words.n_columns))
-        matrix.sort_indices()
-        return Snapshot(self._partition, kept.sequences[rows].copy(), matrix)
-
-    def relabel(self, snapshot: Snapshot, labels: NDArray[Any]) -> Self:
-        """Take over the labels that a fit of a snapshot found; later documents are classified anew.
-
-        A cluster of the fit has the id of the one with which it shares more than half of the documents of both. Others
-        get new ids. An id that is given up is told as merged if most of its documents are in one cluster now.
-        """
-        self._begin()
-        if snapshot.partition is not self._partition:
-            raise ValueError("the documents were read anew since this snapshot; make another one")
-        if (
-            len(labels) != snapshot.sequences.size
-            or (np.asarray(labels)[np.diff(snapshot.counts.indptr) > 0] < 0).any()
-        ):
-            raise ValueError("labels must name a cluster, 0 or more, for each document of the snapshot that has words")
-        kept = self._partition.kept
-        kept.compact()
-        before = self._partition.ids_of(kept.labels)
-        after = np.full(kept.n_rows, NO_CLUSTER, np.int64)
-        places = np.searchsorted(snapshot.sequences, kept.sequences)
-        old = places < snapshot.sequences.size
-        old[old] = snapshot.sequences[places[old]] == kept.sequences[old]
-        after[old] = np.where(kept.lengths[old] > 0, np.asarray(labels, dtype=np.int64)[places[old]], NO_CLUSTER)
-        n_new = int(np.count_nonzero(~old))
-        after = name_clusters(before, after, self._partition.next_cluster)
-        gone = what_became_of(before, after)
-        self._partition.take_labels(after)
-        events = self._place(n_new) if n_new else []
-        sizes = self.sizes()
-        told = {event.cluster for event in events}
-        born = sorted(set(sizes) - set(before.tolist()) - told)
-        self.events_ = [
-            *(Event(MERGED, cluster, into, size) for cluster, (into, size) in gone.items() if into in sizes),
-            *(Event(DIED, cluster, None, 0) for cluster, (into, _) in gone.items() if into not in sizes),
-            *(Event(BORN, cluster, None, sizes[cluster]) for cluster in born),
-            *events,
-        ]
-        self._names.clear()
-        return self
-
     # ------------------------------------------------------------------ state
 
     @property
@@ -348,62 +329,19 @@ class StreamClusterer(ReadableStream, ClusterMixin, BaseEstimator):
             return
         validate_parameter_constraints(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
         concentration(self.alpha, 1)
-        self._counter = BatchCounter(self.tokenizer)
         self._partition = StreamPartition(float(self.beta))
         self._seed = seed_from(self.random_state)
+        self._next_number = 0  # to be given out as an id
         self.events_ = []
         self._start_anew()
 
     def _start_anew(self) -> None:
+        self._counter = BatchCounter(self.tokenizer)
         self._n_batches = 0
         self._watch = GrowthWatch(int(self.growth_window))
         self._names = {}
         self._lot_of: dict[str, float] = {}
         self._born = set()
-
-    def state(self) -> dict[str, Any]:
-        """All that is not in the settings or in the documents, as JSON can hold it."""
-        self._begin()
-        return {
-            "seed": self._seed,
-            "n_batches": self._n_batches,
-            "next_cluster": self._partition.next_cluster,
-            "next_sequence": self._partition.kept.next_sequence,
-            "tokenizer": self._counter.tokenizer.settings(),
-        }
-
-    def restore(self, state: Mapping[str, Any], documents: Iterable[KeptDocument]) -> Self:
-        """Go on where another clusterer with the same settings was, with the documents that it had, in their order."""
-        self.__dict__.pop("_partition", None)
-        self._begin()
-        own = None if self.tokenizer is None else self.tokenizer.tokenizer
-        self._counter = BatchCounter(Tokenizer.from_settings(state["tokenizer"], own))
-        self._seed, self._n_batches = int(state["seed"]), int(state["n_batches"])
-        self._put_back(list(documents))
-        self._partition.next_cluster = int(state["next_cluster"])
-        self._partition.kept.next_sequence = int(state["next_sequence"])
-        return self
-
-    def _put_back(self, documents: Sequence[KeptDocument]) -> None:
-        """Count documents whose clusters are known."""
-        if not documents:
-            return
-        partition, n_words = self._partition, [len(document.counts) for document in documents]
-        totals: Counter[str] = Counter()
-        for document in documents:
-            totals.update(document.counts)
-        columns = partition.words.take_in(list(totals), np.fromiter(totals.values(), np.int64, len(totals)))
-        column_of = dict(zip(totals, columns.tolist(), strict=True))
-        words = np.array([column_of[word] for document in documents for word in document.counts], dtype=np.uint32)
-        counts = np.array([n for document in documents for n in document.counts.values()], dtype=np.int32)
-        partition.kept.append(
-            [document.id for document in documents],
-            np.array([document.time for document in documents], dtype=np.int64),
-            np.append(0, np.cumsum(n_words)),
-            words,
-            counts,
-        )
-        partition.take_labels(np.array([document.cluster for document in documents], dtype=np.int64))
 
 
 def _as_seconds(timestamps: Any, n_documents: int) -> NDArray[np.int64]:
@@ -415,3 +353,11 @@ def _as_seconds(timestamps: Any, n_documents: int) -> NDArray[np.int64]:
     if times.size != n_documents:
         raise ValueError(f"there are {times.size} timestamps, but {n_documents} documents")
     return np.where(np.isnat(times), now, times.astype(np.int64))
+
+
+def _moment(value: Any, what: str) -> int:
+    """A time in seconds since 1970."""
+    moment = parse_times([value], what)[0]
+    if np.isnat(moment):
+        raise ValueError(f"{what} must be a time such as 2024-03-04, not {value!r}")
+    return int(moment.astype(np.int64))

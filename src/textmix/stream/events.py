@@ -32,7 +32,7 @@ class GrowthWatch:
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self._before: dict[int, float] = {}  # shares
+        self._before: dict[int, float] = {}  # shares when the window began; none before the first one
         self._arrived: Counter[int] = Counter()
         self._told: set[int] = set()
 
@@ -41,20 +41,25 @@ class GrowthWatch:
         self._arrived.update(arrived)
         n_arrived = self._arrived.total()
         growing = []
-        for cluster in arrived:
+        for cluster in arrived if self._before else ():
             count = self._arrived[cluster]
             expected = self._before.get(cluster, 0.0) * n_arrived
             fast = count >= FEWEST_TO_GROW and count > expected + DEVIATIONS * math.sqrt(expected + 1.0)
-            if fast and cluster not in self._told and self._before:
+            if fast and cluster not in self._told:
                 self._told.add(cluster)
                 growing.append(Event(GROWS, cluster, None, sizes[cluster]))
-        if n_arrived >= self._window or not self._before:
-            self._begin(sizes)
+        if n_arrived >= self._window:
+            self.begin(sizes)
         return growing
 
-    def _begin(self, sizes: Mapping[int, int]) -> None:
-        """Begin a window. The first documents of all are none: everything is new then."""
+    def merge(self, cluster: int, into: int) -> None:
+        """A cluster is part of another one now: so are its share and what came to it."""
+        self._before[into] = self._before.get(into, 0.0) + self._before.pop(cluster, 0.0)
+        self._arrived[into] += self._arrived.pop(cluster, 0)
+
+    def begin(self, sizes: Mapping[int, int]) -> None:
+        """Begin a window. Before the first one, of as many documents, nothing is told: everything is new then."""
         total = sum(sizes.values())
-        self._before = {cluster: size / total for cluster, size in sizes.items()} if total >= self._window else {}
+        self._before = {cluster: size / total for cluster, size in sizes.items()}
         self._arrived.clear()
         self._told.clear()

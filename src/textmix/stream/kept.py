@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from textmix.kernels.state import Documents
 
-MAX_ENTRIES = np.iinfo(np.int32).max
-
 
 class KeptDocuments:
     """A CSR to which rows are added at the end. Rows that were let go stay until `compact`; their label is −1.
@@ -86,9 +84,9 @@ class KeptDocuments:
         """How many different words some rows have."""
         return self._starts[rows + 1] - self._starts[rows]
 
-    def rows_of(self, ids: Iterable[str]) -> NDArray[np.int64]:
+    def rows_of(self, ids: Iterable[str | None]) -> NDArray[np.int64]:
         """The rows of documents by id, −1 for those that are not kept."""
-        sequences = np.array([self._sequence_of.get(id, -1) for id in ids], dtype=np.int64)
+        sequences = np.array([-1 if id is None else self._sequence_of.get(id, -1) for id in ids], dtype=np.int64)
         rows = np.searchsorted(self.sequences, sequences)
         return np.where(sequences >= 0, rows, -1)
 
@@ -103,8 +101,6 @@ class KeptDocuments:
         """Add documents, none of whose ids is there, without labels; returns their rows."""
         first, last = self.n_rows, self.n_rows + len(ids)
         n_before, n_after = self.n_entries, self.n_entries + words.size
-        if n_after > MAX_ENTRIES:
-            raise ValueError(f"a stream keeps at most {MAX_ENTRIES:,} counts; let documents go first")
         self._reserve(last, n_after)
         self._starts[first + 1 : last + 1] = n_before + row_starts[1:]
         self._words[n_before:n_after] = words

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from textmix.stream.statistics import NO_CLUSTER
 
 
-def name_clusters(before: NDArray[np.int64], after: NDArray[np.int64], next_cluster: int) -> NDArray[np.int64]:
-    """The labels after a new fit as cluster ids: those of before where clusters mostly agree, new ones from next on."""
+def name_clusters(before: NDArray[np.int64], after: NDArray[np.int64], next_cluster: int) -> dict[int, int]:
+    """The id of each label after a new fit: that of before where clusters mostly agree, or a new one, from next on."""
     shared = Counter(pair for pair in zip(before.tolist(), after.tolist(), strict=True) if min(pair) >= 0)
     n_before, n_after = Counter(before.tolist()), Counter(after.tolist())
     ids = {
@@ -20,14 +20,15 @@ def name_clusters(before: NDArray[np.int64], after: NDArray[np.int64], next_clus
     for label, _ in sorted(n_after.items(), key=lambda item: (-item[1], item[0])):
         if label >= 0 and label not in ids:
             ids[label], next_cluster = next_cluster, next_cluster + 1
-    return np.array([ids.get(label, NO_CLUSTER) for label in after.tolist()], dtype=np.int64)
+    return ids
 
 
 def what_became_of(before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
     """Of each id that is given up the cluster that has more than half of its documents, −1: none, and how many."""
-    given_up = sorted(set(before[before >= 0].tolist()) - set(after.tolist()))
-    result = {}
-    for cluster in given_up:
-        into, n = Counter(after[before == cluster].tolist()).most_common(1)[0]
-        result[cluster] = (into if 2 * n > np.count_nonzero(before == cluster) else NO_CLUSTER, n)
+    n_before, left = Counter(before.tolist()), set(after.tolist())
+    given_up = sorted(cluster for cluster in n_before if cluster >= 0 and cluster not in left)
+    result = dict.fromkeys(given_up, (NO_CLUSTER, 0))
+    for (cluster, into), n in Counter(zip(before.tolist(), after.tolist(), strict=True)).items():
+        if cluster in result and 2 * n > n_before[cluster]:
+            result[cluster] = (into, n)
     return result

@@ -6,6 +6,7 @@ all rows before it are fixed, since no sweep visits them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from textmix.kernels.stream import (
     count_words_of,
     describe_documents,
     gains_of_merging,
-    move_all,
+    join_clusters,
     take_out,
 )
 from textmix.priors.dirichlet_process import dirichlet_process
@@ -59,9 +60,12 @@ class StreamPartition(StreamStatistics):
 
     # ------------------------------------------------------------------ documents come
 
-    def add(self, n_new: int, alpha: float, n_sweeps: int, merge: bool, rng: np.random.Generator) -> list[Merge]:
-        """Give the last rows, which have no clusters yet, theirs; returns which clusters became one."""
+    def set_concentration(self, alpha: float) -> None:
+        """α from now on."""
         self.prior = dirichlet_process(alpha, ANY_NUMBER)
+
+    def add(self, n_new: int, n_sweeps: int, merge: bool, rng: np.random.Generator) -> list[Merge]:
+        """Give the last rows, which have no clusters yet, theirs; returns which clusters became one."""
         self._n_arrived += n_new
         self.make_room_for(n_new)
         rows = self.last_rows(n_new)
@@ -118,12 +122,18 @@ class StreamPartition(StreamStatistics):
                 if self.cluster_ids[gone] >= 0:
                     size = int(self.clusters.sizes[gone])
                     merges.append(Merge(int(self.cluster_ids[gone]), int(self.cluster_ids[kept]), size))
-                move_all(*self.for_kernels[:5], self.members(gone), kept)
+                self._join(gone, kept)
                 self.cluster_ids[gone], self._checked[gone] = NO_CLUSTER, 0
                 waiting = [one for one in waiting if one not in (kept, gone)]
                 slot = kept
             self._checked[slot] = self.clusters.sizes[slot]
         return merges
+
+    def _join(self, gone: int, kept: int) -> None:
+        """Put one cluster into another."""
+        words = self._count_words(gone)
+        self._word_counts[words] = 0
+        join_clusters(*self.for_kernels[1:5], self.members(gone), words, gone, kept)
 
     def _clusters_to_compare(self) -> list[int]:
         """Slots of clusters of several documents, those that have grown, or now and then all; known ones first."""
@@ -159,16 +169,27 @@ class StreamPartition(StreamStatistics):
         n_words = count_words_of(self.kept.documents, members, self._word_counts, words)
         return words[:n_words]
 
-    def take_labels(self, clusters: NDArray[np.int64]) -> None:
-        """Put the documents kept, all of them, into clusters by their ids; −1: into none."""
-        ids, slots = np.unique(clusters, return_inverse=True)
-        n_without = int(ids.size > 0 and ids[0] < 0)
+    def take_labels(self, labels: NDArray[np.int64], cluster_ids: NDArray[np.int64]) -> None:
+        """Put the documents kept into clusters 0, 1, …, which have these ids; −1: into none for now, none yet."""
         self.kept.compact()
-        self.kept.labels[:] = slots - n_without
-        self.cluster_ids = ids[n_without:]
-        self._checked = np.bincount(self.kept.labels[self.kept.labels >= 0], minlength=self.cluster_ids.size)
-        self.next_cluster = max(self.next_cluster, int(ids.max(initial=-1)) + 1)
+        self.kept.labels[:] = labels
+        self.cluster_ids = cluster_ids
+        self._checked = np.bincount(labels[labels >= 0], minlength=cluster_ids.size)
+        self._n_arrived = 0
+        self.next_cluster = max(self.next_cluster, int(cluster_ids.max(initial=-1)) + 1)
         self.lay_out()
+
+    def set_ids(self, ids: Mapping[int, int]) -> None:
+        """Give the clusters in these slots ids."""
+        for slot, cluster in ids.items():
+            self.cluster_ids[slot] = cluster
+        self.next_cluster = max(self.next_cluster, int(self.cluster_ids.max(initial=-1)) + 1)
+
+    def stay(self, old_rows: NDArray[np.int64], new_rows: NDArray[np.int64]) -> None:
+        """Let new rows, whose words are those of old ones, take their places; no statistics change."""
+        self.kept.labels[new_rows] = self.kept.labels[old_rows]
+        self.kept.labels[old_rows] = NO_CLUSTER
+        self.words.take_out(*self.kept.entries(old_rows))
 
     # ------------------------------------------------------------------ documents go
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmix.corpus.counting import is_missing
 from textmix.results.names import N_IN_NAME, N_TERMS, find_terms
 from textmix.results.words import ScoredWord
 from textmix.stream.partition import StreamPartition
@@ -105,8 +106,8 @@ class ReadableStream(ABC):
         return dict(zip(self.cluster_ids_.tolist(), self.cluster_sizes_.tolist(), strict=True))
 
 
-def as_ids(ids: Iterable[Any]) -> list[str]:
-    """Ids as strings."""
+def as_ids(ids: Iterable[Any]) -> list[str | None]:
+    """Ids as strings; None where there is none."""
     if isinstance(ids, (str, bytes)):
         raise ValueError(f"ids is a single {type(ids).__name__}; give a list, for one id [id]")
-    return [str(id) for id in ids]
+    return [None if is_missing(id) else str(id) for id in ids]

@@ -6,9 +6,11 @@ out anew from the documents.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.layout import (
@@ -31,7 +33,7 @@ from textmix.stream.words import Words
 NO_CLUSTER = -1
 VOCABULARY_CHANGE = 0.01  # share by which V may change before the tables follow
 FEWEST_PAIRS = 1024
-ANY_NUMBER = np.iinfo(np.int32).max  # of clusters
+ANY_NUMBER = MOST = np.iinfo(np.int32).max  # of clusters; of counts
 
 
 class StreamStatistics:
@@ -105,6 +107,43 @@ class StreamStatistics:
     def vocabulary_has_changed(self) -> bool:
         """Whether V is no longer that of the tables."""
         return abs(self.words.n_present - self._n_words) > VOCABULARY_CHANGE * self._n_words
+
+    def check_room(self, words: Sequence[str], totals: NDArray[np.int64], n_entries: int) -> None:
+        """Raise ValueError if so many more words cannot be counted."""
+        if self.kept.n_entries + n_entries > MOST:
+            raise ValueError(f"a stream keeps at most {MOST:,} counts; let documents go first")
+        columns = self.words.find(words)
+        before = np.where(columns >= 0, self.words.totals[columns], 0) if self.words.n_columns else np.int64(0)
+        if words and int((before + totals).max()) > MOST:
+            word = words[int(np.argmax(before + totals))]
+            raise ValueError(f"the word {word!r} would occur more than {MOST:,} times")
+
+    def find_mistakes(self) -> list[str]:
+        """How the statistics differ from a recount of the documents kept; nothing if all is well."""
+        kept, clusters = self.kept, self.clusters
+        rows = np.flatnonzero(kept.labels >= 0)
+        words, counts = kept.entries(rows)
+        slots = np.repeat(kept.labels[rows], kept.n_words_of(rows))
+        shape = (max(self.words.n_columns, 1), clusters.sizes.size)
+        recount = scipy.sparse.csr_array((counts.astype(np.int64), (words, slots)), shape=shape)
+        lengths = clusters.list_lengths[: self.words.n_columns].astype(np.int64)
+        places = np.repeat(clusters.list_starts[: lengths.size] - np.cumsum(lengths) + lengths, lengths)
+        places = places + np.arange(places.size)
+        held = (np.repeat(np.arange(lengths.size), lengths), clusters.pair_slots[places].astype(np.int64))
+        found = scipy.sparse.csr_array((clusters.pair_counts[places].astype(np.int64), held), shape=shape)
+        mistakes, differences = [], scipy.sparse.csr_array(found - recount)
+        n_wrong = int(np.count_nonzero(differences.data))
+        if n_wrong or found.nnz != recount.nnz:
+            mistakes.append(f"{n_wrong:,} counts of words in clusters are not those of a recount")
+        if (np.bincount(kept.labels[rows], minlength=clusters.sizes.size) != clusters.sizes).any():
+            mistakes.append("sizes of clusters are not those of a recount")
+        if (np.asarray(recount.sum(axis=0)).ravel() != clusters.totals).any():
+            mistakes.append("lengths of clusters are not those of a recount")
+        if (
+            np.asarray(recount.sum(axis=1)).ravel()[: self.words.n_columns] != self.words.totals[: self.words.n_columns]
+        ).any():
+            mistakes.append("totals of words are not those of a recount")
+        return mistakes
 
     # ------------------------------------------------------------------ how it lies in memory
 
