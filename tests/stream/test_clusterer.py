@@ -261,10 +261,13 @@ def test_counts_and_texts_give_the_same_clusters():
     np.testing.assert_array_equal(StreamClusterer().partial_fit(corpus.counts.toarray()).labels_, by_text)
 
 
+ENGLISH = ["the cat is on the mat", "it was in the house and that is all", "what are you doing with the dog"]
+
+
 def test_the_language_is_recognised_by_the_first_texts():
     stream = StreamClusterer()
-    for text in ["the cat is on the mat", "it was in the house and that is all", "what are you doing with the dog"]:
-        stream.partial_fit([text] * 5)
+    for text in ENGLISH:
+        stream.partial_fit([text] * 6)
     assert stream.state()["tokenizer"]["language"] == "english"
     stream.partial_fit(["the dog and the mat"], ids=["last"])
     assert set(stream.word_counts_of(["last"])[0]) == {"dog", "mat"}
@@ -272,12 +275,11 @@ def test_the_language_is_recognised_by_the_first_texts():
 
 def test_the_language_is_recognised_across_restarts_and_anew_when_everything_has_gone():
     stream, languages = StreamClusterer(), []
-    for text in ["the cat", "cat and dog", "this dog", "with that cat", "cat from here", "dogs have been", "was it you"]:
+    for text in ENGLISH * 6:
         stream = StreamClusterer().restore(json.loads(json.dumps(stream.state())), [])
         languages.append(stream.partial_fit([text], ids=["a"]).state()["tokenizer"]["language"])
-    assert languages[0] == "auto"
+    assert languages[:9] == ["auto"] * 9
     assert languages[-1] == "english"
-    assert StreamClusterer().partial_fit([text]).state()["tokenizer"]["language"] == "auto"
     stream.remove(["a"])
     assert stream.state()["tokenizer"]["language"] == "auto"
 

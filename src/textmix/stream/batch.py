@@ -18,6 +18,7 @@ from textmix.corpus.splitters import WordSplitter
 from textmix.corpus.vocabulary import build_vocabulary, language_of
 
 MAX_COUNT = np.iinfo(np.int32).max
+FEWEST_WORDS = 100  # words that a language is recognised by
 UNTIL_SETTLED = 1_000  # documents after which a language that was not recognised is taken to be none
 
 
@@ -83,6 +84,8 @@ class BatchCounter:
         for word, total in zip(words, totals, strict=True):
             self._seen[word] += total
         self._n_seen += n_documents
+        if self._seen.total() < FEWEST_WORDS:
+            return
         language = language_of(self.tokenizer, list(self._seen), list(self._seen.values()))
         if language is not None or self._n_seen >= UNTIL_SETTLED:
             self.tokenizer = replace(self.tokenizer, language=language)
