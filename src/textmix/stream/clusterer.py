@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse
@@ -146,7 +146,7 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         self, last_place: Mapping[str, int], matrix: scipy.sparse.csr_array, words: list[str]
     ) -> Replaced:
         """Which ids of a batch are there already, with the same words or with others."""
-        there = [name for name in last_place if name in self._partition.kept]
+        there = list(self._partition.kept.find(last_place.keys()))
         replaced = Replaced(set(), set())
         for name, counts in zip(there, self.word_counts_of(there), strict=True):
             entries = slice(*matrix.indptr[last_place[name] : last_place[name] + 2])
@@ -209,17 +209,18 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
 
     def _make_ids(self, ids: Iterable[Any] | None, n_documents: int) -> tuple[list[str], int]:
         """The ids given, numbers where there are none, and the next number."""
-        given = [None] * n_documents if ids is None else as_ids(ids)
-        if len(given) != n_documents:
-            raise ValueError(f"there are {len(given)} ids, but {n_documents} documents")
-        taken, number, names = set(given), self._next_number, []
-        for name in given:
-            while name is None:
-                if str(number) not in taken and str(number) not in self._partition.kept:
-                    name = str(number)
-                number += 1
-            names.append(name)
-        return names, number
+        names: list[str | None] = [None] * n_documents if ids is None else as_ids(ids)
+        if len(names) != n_documents:
+            raise ValueError(f"there are {len(names)} ids, but {n_documents} documents")
+        number, missing = self._next_number, [place for place, name in enumerate(names) if name is None]
+        while missing:
+            made = [str(number + offset) for offset in range(len(missing))]
+            taken = self._partition.kept.find(made) | (set(names) & set(made))
+            free = [name for name in made if name not in taken]
+            for place, name in zip(missing, free, strict=False):
+                names[place] = name
+            number, missing = number + len(made), missing[len(free) :]
+        return cast("list[str]", names), number
 
     # ------------------------------------------------------------------ documents go
 

@@ -33,8 +33,9 @@ class KeptDocuments:
         self._times = np.empty(0, np.int64)
         self._sequences = np.empty(0, np.int64)
 
-    def __contains__(self, id: str) -> bool:
-        return id in self._sequence_of
+    def find(self, ids: Iterable[str]) -> set[str]:
+        """Those ids that are there."""
+        return self._sequence_of.keys() & ids
 
     @property
     def documents(self) -> Documents:

@@ -112,11 +112,12 @@ class StreamStatistics:
         """Raise ValueError if so many more words cannot be counted."""
         if self.kept.n_entries + n_entries > MOST:
             raise ValueError(f"a stream keeps at most {MOST:,} counts; let documents go first")
+        if self.words.totals.max(initial=0) + totals.max(initial=0) <= MOST:
+            return
         columns = self.words.find(words)
-        before = np.where(columns >= 0, self.words.totals[columns], 0) if self.words.n_columns else np.int64(0)
-        if words and int((before + totals).max()) > MOST:
-            word = words[int(np.argmax(before + totals))]
-            raise ValueError(f"the word {word!r} would occur more than {MOST:,} times")
+        sums = totals + np.where(columns >= 0, self.words.totals[columns], 0)
+        if sums.max() > MOST:
+            raise ValueError(f"the word {words[int(np.argmax(sums))]!r} would occur more than {MOST:,} times")
 
     def find_mistakes(self) -> list[str]:
         """How the statistics differ from a recount of the documents kept; nothing if all is well."""
