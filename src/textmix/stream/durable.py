@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 
 from textmix.corpus.folder_lock import FolderLock
 from textmix.stream.beginning import begin_stream, prepare_folder
+from textmix.stream.changes import Change, document_rows, write_change
 from textmix.stream.checking import find_mistakes
-from textmix.stream.clusterer import Snapshot, StreamClusterer
+from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.continuing import Snapshot
 from textmix.stream.database import FILE, Database, DocumentRow, copy_database
-from textmix.stream.events import MERGED, Event
 from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting, Policy
 from textmix.stream.records import (
@@ -36,29 +36,11 @@ from textmix.stream.records import (
 )
 from textmix.stream.refit import Refit, RefitSummary
 from textmix.stream.settings import SETTINGS, check_settings, clusterer_of, settings_of
-from textmix.stream.stored import POLICY, STATE, load_clusterer, read_stored, sizes_of
+from textmix.stream.stored import POLICY, load_clusterer, read_stored
 
 __all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
 
 MAX_NAME_LENGTH = 200
-
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-@dataclass
-class Change:
-    """What a call has changed in memory and is to be written."""
-
-    gone: list[str] = field(default_factory=list)
-    moved: list[tuple[str, int]] = field(default_factory=list)  # ids and their clusters
-    rows: list[DocumentRow] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-
-    def note_gone(self, ids: list[str], clusterer: StreamClusterer) -> None:
-        """Note documents that the clusterer has just let go."""
-        if ids:
-            self.gone += ids
-            self.events += clusterer.events_
 
 
 class DurableStream:
@@ -89,6 +71,7 @@ class DurableStream:
         self._lock = threading.RLock()
         self._given = clusterer
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
+        self._refits: list[Refit] = []
         if clusterer is not None:
             clusterer_of(settings_of(clusterer), clusterer).state()  # ValueError if a setting is none
         prepare_folder(self._folder, create)
@@ -122,58 +105,63 @@ class DurableStream:
             raise ValueError("ids is a single str; give a list, for one id [id]")
         ids = [check_id(id) for id in remove]
         checked = [_check_at(position, document) for position, document in enumerate(documents)]
-        with self._changing() as memory:
-            now, change = _now(), Change()
+        with self._changing() as (memory, change):
+            now = _now()
             if ids:
                 change.note_gone(memory.clusterer.remove(ids), memory.clusterer)
             removed = list(change.gone)
             answers = self._take_in(checked, memory, change, now) if checked else []
-            self._write(memory, now, change)
+            write_change(change, memory, self._database, now)
             return answers, removed
 
     def _take_in(self, documents: list[Document], memory: NamedClusters, change: Change, now: int) -> list[Answer]:
         clusterer, times = memory.clusterer, _times(documents, now)
         clusterer.partial_fit([each.text for each in documents], [each.id for each in documents], times)
+        change.has_begun = True
         change.events += clusterer.events_
         answers = memory.answers()
         newest = min(int(times.max().astype(np.int64)), now)  # ages never count from the future
         due = self._forgetting.due(clusterer.n_documents_, newest)
         forgotten = clusterer.forget(**due) if due else []
         change.note_gone(forgotten, clusterer)
-        change.rows = _document_rows(clusterer, documents, times, answers, set(forgotten))
+        change.rows = document_rows(clusterer, documents, times, answers, set(forgotten))
         return answers
 
     def forget(
         self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
     ) -> list[str]:
         """Let old documents go, as `StreamClusterer.forget` does; returns their ids."""
-        with self._changing() as memory:
+        with self._changing() as (memory, change):
             gone = memory.clusterer.forget(before=before, keep=keep, half_life=half_life, now=now)
-            change = Change()
             change.note_gone(gone, memory.clusterer)
-            self._write(memory, _now(), change)
+            write_change(change, memory, self._database, _now())
             return gone
 
     def refit(self, ended: Callable[[], None] = lambda: None) -> Refit:
         """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
 
         Then clusters of the new fit have the ids of those that they mostly agree with, others new ones. `ended` is
-        called when all is done, well or not.
+        called when all is done, well or not. Closing the stream gives up what is under way.
         """
         with self._reading() as memory:
-            return Refit(memory.clusterer.snapshot(), memory.clusterer.state()["seed"], self._relabel, ended)
+            refit = Refit(memory.clusterer.snapshot(), memory.state["seed"], self._relabel, ended)
+            self._refits = [refit, *(each for each in self._refits if not each.is_done)]
+            return refit
 
     def _relabel(self, snapshot: Snapshot, labels: NDArray[np.int32]) -> RefitSummary:
         """Take over what a new fit has found."""
-        with self._changing() as memory:
+        with self._changing() as (memory, change):
             clusterer, now = memory.clusterer, _now()
             ids, before = clusterer.ids(), set(memory.sizes)
+            if not snapshot.counts.nnz:  # nothing to fit
+                return RefitSummary(len(ids), 0, len(before), len(before), len(before))
+            change.has_begun = True
             old_labels = clusterer.labels_of(ids)
             clusterer.relabel(snapshot, labels)
             new_labels = clusterer.labels_of(ids)
             moved = np.flatnonzero(old_labels != new_labels).tolist()
-            change = Change(moved=[(ids[place], int(new_labels[place])) for place in moved], events=clusterer.events_)
-            self._write(memory, now, change)
+            change.moved, change.events = [(ids[place], int(new_labels[place])) for place in moved], clusterer.events_
+            write_change(change, memory, self._database, now)
             clusters = set(clusterer.cluster_ids_.tolist())
             return RefitSummary(len(ids), len(moved), len(before), len(clusters), len(clusters & before))
 
@@ -181,9 +169,10 @@ class DurableStream:
         """Give a cluster a name that stays; None: the one made of its words again."""
         if name is not None and (not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH):
             raise ValueError(f"a name is a text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}")
-        with self._changing() as memory:
+        with self._changing() as (memory, change):
             if cluster not in memory.sizes:
                 raise ValueError(f"there is no cluster {cluster!r}")
+            change.has_begun = True
             with self._database.transaction():
                 self._database.name_clusters({cluster: name})
             memory.rename(cluster, name)
@@ -239,11 +228,12 @@ class DurableStream:
         with self._reading():
             return [_stored(row) for row in self._database.documents_of(cluster, limit)]
 
-    def clusters(self) -> list[StreamCluster]:
-        """All clusters by falling size."""
+    def clusters(self, limit: int | None = None, offset: int = 0, *, newest: bool = False) -> list[StreamCluster]:
+        """Clusters by falling size, or the newest first: all, or so many after as many others."""
         with self._reading() as memory:
-            rows = sorted(memory.sizes, key=lambda cluster: (-memory.sizes[cluster].size, cluster))
-            return [memory.describe(cluster) for cluster in rows]
+            sizes = memory.sizes
+            ids = sorted(sizes, reverse=True) if newest else sorted(sizes, key=lambda id: (-sizes[id].size, id))
+            return [memory.describe(id) for id in ids[offset : None if limit is None else offset + limit]]
 
     def cluster(self, id: int) -> StreamCluster | None:
         """A cluster by its id."""
@@ -265,13 +255,20 @@ class DurableStream:
 
     def backup(self, file: str | os.PathLike[str]) -> None:
         """Copy the stream as it is now to a file that must not be there yet; others may go on meanwhile."""
+        self._check_open()
         copy_database(self._folder / FILE, Path(file))
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Give up new fits that are under way, and let go of the folder."""
         with self._lock:
-            if self._is_open:
-                self._is_open = False
+            was_open, self._is_open = self._is_open, False
+        if not was_open:
+            return
+        try:
+            for refit in self._refits:
+                refit.stop()  # without the lock, for which it may wait itself
+        finally:
+            with self._lock:
                 self._database.close()
                 self._guard.release()
 
@@ -308,41 +305,27 @@ class DurableStream:
     @contextmanager
     def _reading(self) -> Iterator[NamedClusters]:
         with self._lock:
-            if not self._is_open:
-                raise ValueError(f'the stream in "{self._folder}" was closed')
+            self._check_open()
             yield self._in_memory or self._load()
 
-    @contextmanager
-    def _changing(self) -> Iterator[NamedClusters]:
-        """As reading; after any error memory is made anew from disk, when it is next asked for."""
-        with self._reading() as memory:
-            try:
-                yield memory
-            except BaseException:
-                self._in_memory = None
-                raise
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise ValueError(f'the stream in "{self._folder}" was closed')
 
-    def _write(self, memory: NamedClusters, now: int, change: Change) -> None:
-        """Write what a call has changed, in one transaction."""
-        if change == Change():
-            return
-        events = change.events
-        database, sizes = self._database, sizes_of(memory.clusterer)
-        inherited = memory.inherited_names(events, sizes)
-        names = memory.names_of(events, sizes)
-        with database.transaction():
-            for event in events:
-                if event.kind == MERGED and event.into is not None:
-                    database.move_documents(event.cluster, event.into)
-            database.relabel_documents(change.moved)
-            database.remove_documents(change.gone)
-            database.put_documents(change.rows)
-            database.put_clusters((id, now, *size) for id, size in sizes.items() if memory.sizes.get(id) != size)
-            database.remove_clusters(memory.sizes.keys() - sizes.keys())
-            database.name_clusters(inherited)
-            database.add_events([(now, *event, name) for event, name in zip(events, names, strict=True)])
-            database.put_meta({STATE: memory.clusterer.state()})
-        memory.update(sizes, inherited, now)
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[NamedClusters, Change]]:
+        """As reading, with a change to fill; after an error memory is made anew from disk, when it is next asked for.
+
+        Not so if the clusterer does not take what is given, a ValueError at the first thing that is asked of it.
+        """
+        with self._reading() as memory:
+            change = Change()
+            try:
+                yield memory, change
+            except BaseException as error:
+                if change.has_begun or not isinstance(error, ValueError):
+                    self._in_memory = None
+                raise
 
 
 def _now() -> int:
@@ -360,36 +343,6 @@ def _check_at(position: int, document: Document) -> Document:
         return check_document(document)
     except ValueError as error:
         raise ValueError(f"document {position}: {error}") from error
-
-
-def _document_rows(
-    clusterer: StreamClusterer,
-    documents: Sequence[Document],
-    times: NDArray[np.datetime64],
-    answers: Sequence[Answer],
-    gone: set[str],
-) -> list[DocumentRow]:
-    """The rows of documents that are kept, each id once, in the order in which the clusterer has them."""
-    last_place = {answer.id: place for place, answer in enumerate(answers) if answer.id not in gone}
-    places = sorted(last_place.values())
-    ids = [answers[place].id for place in places]
-    labels, counts, seconds = (
-        clusterer.labels_of(ids).tolist(),
-        clusterer.word_counts_of(ids),
-        times.astype(int).tolist(),
-    )
-    return [
-        DocumentRow(
-            id,
-            documents[place].text,
-            seconds[place],
-            label,
-            answers[place].probability,
-            answers[place].outlier_score,
-            _encode(own),
-        )
-        for id, place, label, own in zip(ids, places, labels, counts, strict=True)
-    ]
 
 
 def _stored(row: DocumentRow) -> StoredDocument:

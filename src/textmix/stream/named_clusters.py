@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import ClusterRow
@@ -16,7 +17,7 @@ class NamedClusters:
 
     def __init__(self, clusterer: StreamClusterer, rows: Sequence[ClusterRow]) -> None:
         self.clusterer = clusterer
-        self.sizes = sizes_of(clusterer)  # as they are on disk
+        self.sizes, self.state = sizes_of(clusterer), clusterer.state()  # as they are on disk
         self._given = {row.id: row.name for row in rows if row.name is not None}
         self._born = {row.id: row.born for row in rows}
         # Also of clusters that are gone by the time it is told.
@@ -67,7 +68,7 @@ class NamedClusters:
             self._given[cluster] = name
         self._last_names[cluster] = self.name(cluster)
 
-    def update(self, sizes: dict[int, Size], inherited: Mapping[int, str], now: int) -> None:
+    def update(self, state: dict[str, Any], sizes: dict[int, Size], inherited: Mapping[int, str], now: int) -> None:
         """Note what has been written to disk."""
         self._given.update(inherited)
         for cluster in self.sizes.keys() - sizes.keys():
@@ -75,4 +76,4 @@ class NamedClusters:
                 known_of.pop(cluster, None)
         for cluster in sizes.keys() - self.sizes.keys():
             self._born[cluster] = now
-        self.sizes = sizes
+        self.state, self.sizes = state, sizes

@@ -1,10 +1,13 @@
 """A new fit of the documents that a stream has, with the defaults of `textmix.cluster`, in a process of its own.
 
-As a program, python -m textmix.stream.refit FOLDER SEED, it fits counts.npz of a folder and writes labels.npy there.
+As a program, python -m textmix.stream.refit FOLDER SEED, it fits counts.npz of a folder and writes labels.npy there. It
+ends, and the folder goes, when its standard input does: should the stream be killed, nothing is left of the fit.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +22,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from textmix.stream.clusterer import Snapshot
+    from textmix.stream.continuing import Snapshot
 
 COUNTS, LABELS = "counts.npz", "labels.npy"
 
@@ -35,7 +38,10 @@ class RefitSummary(NamedTuple):
 
 
 class Refit:
-    """A new fit of a stream's documents, under way; what it finds is taken over when it has ended."""
+    """A new fit of a stream's documents, under way; what it finds is taken over when it has ended.
+
+    Where no document has words there is nothing to fit, and no process is started.
+    """
 
     def __init__(
         self,
@@ -45,17 +51,27 @@ class Refit:
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._ended = ended
-        self._process = _FitProcess(snapshot.counts, seed)
+        self._process = _FitProcess(snapshot.counts, seed) if snapshot.counts.nnz else None
         self._result: Future[RefitSummary] = Future()
         self._thread = threading.Thread(target=self._run, args=(snapshot, take_over), daemon=True)
         self._thread.start()
 
     def _run(self, snapshot: Snapshot, take_over: Callable[[Snapshot, NDArray[np.int32]], RefitSummary]) -> None:
         try:
-            self._result.set_result(take_over(snapshot, self._process.labels()))
+            self._result.set_result(take_over(snapshot, self._labels(snapshot)))
         except BaseException as error:
             self._result.set_exception(error)
         self._ended()
+
+    def _labels(self, snapshot: Snapshot) -> NDArray[np.int32]:
+        if self._process is None:
+            return np.full(snapshot.sequences.size, -1, np.int32)
+        return self._process.labels()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was anything to fit."""
+        return self._process is not None
 
     @property
     def is_done(self) -> bool:
@@ -68,8 +84,10 @@ class Refit:
 
     def stop(self) -> None:
         """Give up, unless it has ended; the clusters stay as they are."""
-        self._process.stop()
-        self._thread.join()
+        if self._process is not None:
+            self._process.stop()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
 
 class _FitProcess:
@@ -79,20 +97,22 @@ class _FitProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="textmix-refit-")
         scipy.sparse.save_npz(Path(self._folder.name) / COUNTS, counts, compressed=False)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, self._folder.name, str(seed)],
-            stdin=subprocess.DEVNULL,
+            _command(self._folder.name, seed),
+            stdin=subprocess.PIPE,  # never written to: its end tells the process that this one has ended
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            text=True,
             start_new_session=True,  # Ctrl-C is for the stream, which ends this one
         )
 
     def labels(self) -> NDArray[np.int32]:
         """Wait for the labels; RuntimeError with the reason if there are none."""
         try:
-            _, said = self._process.communicate()
-            if self._process.returncode != 0:
-                reason = (said.strip().splitlines() or [f"exit code {self._process.returncode}"])[-1]
+            with self._process as process:
+                assert process.stderr is not None
+                said = process.stderr.read().decode(errors="replace")
+                process.wait()  # while its standard input is open
+            if process.returncode != 0:
+                reason = (said.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
                 raise RuntimeError(f"the new fit failed, the clusters stay as they are: {reason}")
             labels: NDArray[Any] = np.load(Path(self._folder.name) / LABELS)
             return labels
@@ -104,13 +124,25 @@ class _FitProcess:
         self._process.kill()
 
 
+def _command(folder: str, seed: int) -> list[str]:
+    return [sys.executable, "-m", __name__, folder, str(seed)]
+
+
 def main(folder: str, seed: str) -> None:
     """Fit the counts in a folder and write their labels there."""
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
     from textmix.estimators import ConsensusMixture
 
     counts = scipy.sparse.load_npz(Path(folder) / COUNTS)
     model = ConsensusMixture(random_state=int(seed), progress=False, n_jobs=1).fit(scipy.sparse.csr_array(counts))
     np.save(Path(folder) / LABELS, model.labels_)
+
+
+def _end_with_parent(folder: str) -> None:
+    """Wait for the end of standard input, then end this process at once."""
+    os.read(0, 1)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 if __name__ == "__main__":

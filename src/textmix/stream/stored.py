@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from textmix.stream.clusterer import KeptDocument, StreamClusterer
+from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.continuing import KeptDocument
 from textmix.stream.database import DamagedStateError, Database, DocumentRow
 from textmix.stream.settings import SETTINGS, clusterer_of
 
