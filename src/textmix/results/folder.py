@@ -19,6 +19,7 @@ from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
 REPORT_FILE = "report.html"
+STREAM_FILE = "stream.sqlite3"  # of a stream that has gone on with a run
 FORMAT = "textmix run"
 VERSION = 1
 
@@ -30,6 +31,8 @@ def check_destination(folder: str | os.PathLike[str], *, force: bool = False) ->
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f'"{folder}" is a file; results need a folder of their own')
+    if (folder / STREAM_FILE).exists():  # which would go on with the texts that it has, beside another run
+        raise ValueError(f'"{folder}" holds a stream, whose texts a new run would not replace; choose another folder')
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -110,7 +113,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
 def _move_into_place(staging: Path, folder: Path) -> None:
     (folder / RUN_FILE).unlink(missing_ok=True)
     (folder / REPORT_FILE).unlink(missing_ok=True)  # of an earlier run
-    _flush_folder(folder)
+    flush_folder(folder)
     files = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
     changed = {folder}
     for file in files:
@@ -120,9 +123,9 @@ def _move_into_place(staging: Path, folder: Path) -> None:
             os.replace(staging / file, target)
             changed.add(target.parent)
     for each in changed:
-        _flush_folder(each)
+        flush_folder(each)
     os.replace(staging / RUN_FILE, folder / RUN_FILE)
-    _flush_folder(folder)
+    flush_folder(folder)
 
 
 def _is_run(folder: Path) -> bool:
@@ -137,8 +140,8 @@ def _is_unfinished(folder: Path) -> bool:
     return not (folder / RUN_FILE).exists() and any(folder.glob(_STAGING))
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make renames last through a power cut; systems that cannot open folders do without."""
+def flush_folder(folder: Path) -> None:
+    """Make new names in a folder last through a power cut; systems that cannot open folders do without."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textmix.results.folder import RUN_FILE
+from textmix.results.folder import RUN_FILE, flush_folder
 from textmix.stream.clusterer import StreamClusterer
-from textmix.stream.database import FILE, Database, sync_folder
+from textmix.stream.database import FILE, Database
 from textmix.stream.policy import Policy
 from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
 from textmix.stream.stored import POLICY, STATE, as_kept, sizes_of
@@ -28,7 +28,7 @@ def prepare_folder(folder: Path, create: bool) -> None:
     if folder.is_dir() and not _is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
         raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
     folder.mkdir(parents=True, exist_ok=True)
-    sync_folder(folder.parent)
+    flush_folder(folder.parent)
 
 
 def begin_stream(database: Database, folder: Path, given: StreamClusterer | None, policy: Policy, now: int) -> None:

@@ -7,15 +7,18 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FILE = "stream.sqlite3"
+from textmix.results.folder import STREAM_FILE, flush_folder
+
+FILE = STREAM_FILE
 APPLICATION_ID = 0x746D7873  # "tmxs", in the head of the file
 EVENTS_KEPT = 10_000
 
 _WAIT = 60.0  # seconds for another connection to finish what it writes
+_WAIT_AT_END = 1.0  # seconds for readers to finish, so that nothing is left beside the file
 _ROWS_AT_ONCE = 1000
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -101,17 +104,18 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
+        self._read_only = read_only
         with self._telling():
             self._connection = _connect(path, read_only=read_only)
             try:
-                self._prepare(read_only)
+                self._prepare()
             except BaseException:
                 self._connection.close()
                 raise
 
-    def _prepare(self, read_only: bool) -> None:
+    def _prepare(self) -> None:
         version = self._checked_version()
-        if read_only:
+        if self._read_only:
             if version < len(MIGRATIONS):
                 raise ValueError(f'"{self.path}" is of an older textmix; open it once to bring it up to date')
             return
@@ -122,7 +126,7 @@ class Database:
         if version < len(MIGRATIONS):
             with self.transaction():
                 self._migrate()
-            sync_folder(self.path.parent)
+            flush_folder(self.path.parent)
 
     def _checked_version(self) -> int:
         """The version of the file, 0 for an empty one; ValueError if this textmix cannot read it."""
@@ -147,8 +151,17 @@ class Database:
         self._connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
+        """Let go of the file. What was written ahead goes into it first, unless another connection reads just now.
+
+        Else texts that were removed would stay beside the file as long as others have it open.
+        """
+        try:
+            if not self._read_only:
+                with suppress(sqlite3.Error):  # all that was answered is on disk in any case
+                    self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _WAIT_AT_END)}")
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -319,22 +332,10 @@ def copy_database(source: Path, target: Path) -> None:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
-        sync_folder(target.parent)
+        flush_folder(target.parent)
     finally:
         database.close()
         temporary.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last through a power cut; systems that cannot open folders do without."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
