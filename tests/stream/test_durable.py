@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,12 +17,13 @@ from stream_texts import make_documents
 import textmix
 from textmix.corpus import Tokenizer
 from textmix.saved_runs import LargeClustering
-from textmix.stream import durable, saved_run
+from textmix.stream import database, durable, saved_run
 from textmix.stream.checking import check_folder
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, DamagedStateError, Database
 from textmix.stream.durable import Document, DurableStream, Policy
 from textmix.stream.events import Event
+from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting
 from textmix.stream.settings import given_clusterer
 
@@ -124,6 +126,29 @@ def test_nothing_of_a_removed_document_is_left_in_the_folder(folder):
     assert [path.name for path in folder.iterdir() if b"abracadabra" in path.read_bytes()] == []
 
 
+def test_nothing_of_it_is_left_when_another_program_has_had_a_look(folder):
+    with DurableStream(folder) as stream:
+        stream.add([*make_documents(3), Document("person", "abracadabra")])
+        reader = Database(folder / FILE, read_only=True)
+        assert reader.n_documents() == 4
+        stream.remove(["person"])
+    assert [path.name for path in folder.iterdir() if path.name != FILE and b"abracadabra" in path.read_bytes()] == []
+    reader.close()
+
+
+def test_a_stream_can_be_closed_while_another_program_reads(folder, monkeypatch):
+    monkeypatch.setattr(database, "_WAIT_AT_END", 0.01)
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(3))
+        with closing(Database(folder / FILE, read_only=True)) as reader, reader.snapshot():
+            assert reader.n_documents() == 3
+            stream.add(make_documents(3, prefix="later"))
+            stream.close()
+            assert reader.n_documents() == 3
+    with DurableStream(folder) as stream:
+        assert (stream.n_documents, stream.check()) == (6, [])
+
+
 def test_cluster_ids_are_not_used_again_after_a_restart(folder):
     with DurableStream(folder) as stream:
         used = {answer.cluster for answer in stream.add(make_documents(30))}
@@ -182,6 +207,18 @@ def test_times_are_kept_as_they_are_read(stream, clock):
     assert stream.check() == []
 
 
+@pytest.mark.parametrize(
+    "time", [np.datetime64(10**18, "Y"), np.datetime64("0000-12-31"), np.datetime64("10000-01-01")]
+)
+def test_times_are_of_years_that_can_be_written(stream, time):
+    with pytest.raises(
+        ValueError, match=r"document 0: the time is in the year \d+; times are kept of the years 1 to 9999"
+    ):
+        stream.add([Document("a", "parcel", time)])
+    stream.add([Document("a", "parcel", np.datetime64("0001-01-01")), Document("b", "parcel", np.datetime64(1, "as"))])
+    assert [stream.document(id).time for id in "ab"] == ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"]
+
+
 def test_an_empty_batch_changes_nothing(stream):
     assert stream.add([]) == []
     assert stream.remove([]) == []
@@ -215,6 +252,18 @@ def test_clusters_come_by_falling_size_with_words_and_birth(stream, clock):
     assert {cluster.born for cluster in clusters} == {"2023-11-14T22:13:20Z"}
     assert stream.cluster(clusters[0].id) == clusters[0]
     assert stream.cluster(99) is None
+
+
+def test_only_the_clusters_asked_for_are_described(stream, monkeypatch):
+    stream.add([*make_documents(30), Document("odd", "volcano"), Document("strange", "zebra")])
+    described, describe = [], NamedClusters.describe
+    monkeypatch.setattr(NamedClusters, "describe", lambda memory, id: described.append(id) or describe(memory, id))
+    by_size, by_age = stream.clusters(), stream.clusters(newest=True)
+    assert [cluster.id for cluster in by_age] == sorted((cluster.id for cluster in by_size), reverse=True)
+    described.clear()
+    assert stream.clusters(2, 1) == by_size[1:3]
+    assert stream.clusters(2, 3, newest=True) == by_age[3:]
+    assert described == [cluster.id for cluster in [*by_size[1:3], *by_age[3:]]]
 
 
 def test_documents_of_a_cluster_come_newest_first(stream):
@@ -257,7 +306,9 @@ def merge_clusters(monkeypatch, gone, into):
         slots = {int(self._partition.cluster_ids[slot]): slot for slot in self._partition.slots()}
         size = int(self._partition.clusters.sizes[slots[gone]])
         labels = self._partition.ids_of(self._partition.kept.labels)
-        self._partition.take_labels(np.where(labels == gone, into, labels))
+        labels = np.where(labels == gone, into, labels)
+        ids = np.unique(labels)
+        self._partition.take_labels(np.searchsorted(ids, labels), ids)
         self.labels_ = np.where(self.labels_ == gone, into, self.labels_)
         self.events_.append(Event("merged", gone, into, size))
         return self
@@ -396,9 +447,17 @@ def test_settings_given_in_part_leave_the_others_as_they_are_stored(folder):
         DurableStream(folder, clusterer=given_clusterer(folder, {"beta": 0.3}))
 
 
-def test_a_seed_that_cannot_be_stored_is_refused(folder):
-    with pytest.raises(ValueError, match="random_state: a number"):
-        DurableStream(folder, clusterer=StreamClusterer(random_state=np.random.default_rng(0)))
+@pytest.mark.parametrize(("name", "value"), [("random_state", np.random.default_rng(0)), ("beta", Fraction(1, 3))])
+def test_a_setting_that_cannot_be_stored_is_named(folder, name, value):
+    with pytest.raises(ValueError, match=f"settings that can be stored, such as numbers; {name} is "):
+        DurableStream(folder, clusterer=StreamClusterer(**{name: value}))
+
+
+def test_numbers_of_numpy_are_stored_as_plain_ones(folder):
+    settings = {"beta": np.float32(0.5), "n_sweeps": np.int64(2), "merge": np.bool_(False), "random_state": np.int32(7)}
+    DurableStream(folder, clusterer=StreamClusterer(**settings)).close()
+    plain = {"beta": 0.5, "n_sweeps": 2, "merge": False, "random_state": 7}
+    DurableStream(folder, clusterer=StreamClusterer(**plain)).close()
 
 
 def test_a_tokenizer_of_ones_own_is_given_again(folder):
@@ -421,11 +480,13 @@ def test_one_program_at_a_time(folder, stream):
         DurableStream(folder)
 
 
-def test_a_stream_that_was_closed_says_so(stream):
+def test_a_stream_that_was_closed_says_so(stream, tmp_path):
     stream.close()
     stream.close()
     with pytest.raises(ValueError, match="was closed"):
         stream.add(make_documents(1))
+    with pytest.raises(ValueError, match="was closed"):
+        stream.backup(tmp_path / "copy")
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):
@@ -477,6 +538,46 @@ def test_what_cannot_be_written_is_not_in_memory_either(stream, monkeypatch, pla
     stream.add([Document("odd", "volcano")])
     assert stream.n_documents == 31
     assert stream.check() == []
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda stream: stream.rename(77, "name"),
+        lambda stream: stream.forget(keep=-1),
+        lambda stream: stream.forget(half_life="soon"),
+    ],
+)
+def test_what_is_refused_leaves_memory_as_it_is(stream, ask):
+    stream.add(make_documents(3))
+    snapshot = stream._in_memory.clusterer.snapshot()
+    with pytest.raises(ValueError, match=r"there is no cluster 77|must be"):
+        ask(stream)
+    stream._relabel(snapshot, np.zeros(3, np.int32))  # a new fit that is under way is not lost
+    assert (stream.n_clusters, stream.check()) == (1, [])
+
+
+def test_what_is_refused_when_something_has_changed_makes_memory_anew(stream, monkeypatch):
+    stream.add(make_documents(3))
+
+    def refuse(self, *_):
+        raise ValueError("not these")
+
+    with monkeypatch.context() as context:
+        context.setattr(StreamClusterer, "partial_fit", refuse)
+        with pytest.raises(ValueError, match="not these"):
+            stream.exchange([Document("new", "parcel")], ["d0"])
+    assert (stream.n_documents, stream.check()) == (3, [])
+
+
+def test_a_new_fit_that_moves_nothing_is_on_disk_all_the_same(folder):
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(30))
+        clusterer = stream._in_memory.clusterer
+        snapshot, labels = clusterer.snapshot(), clusterer.labels_of(clusterer.ids())
+        stream.add([Document("late", "…")])
+        assert stream._relabel(snapshot, labels).n_moved == 0
+        assert stream.check() == []
 
 
 def test_a_full_disk_is_told_and_the_stream_goes_on_when_there_is_room(stream):
@@ -540,6 +641,12 @@ def test_a_check_tells_where_statistics_are_not_those_of_a_recount(stream, monke
     monkeypatch.setattr(StreamClusterer, "cluster_totals_", totals + 1)
     assert len(stream.check()) == stream.n_clusters
     assert "words in memory" in stream.check()[0]
+
+
+def test_a_check_tells_where_counts_of_words_in_memory_are_not_those_of_a_recount(stream):
+    stream.add(make_documents(30))
+    stream._in_memory.clusterer._partition.clusters.pair_counts[0] += 1
+    assert stream.check() == ["in memory 1 counts of words in clusters are not those of a recount"]
 
 
 def test_a_check_of_a_folder_needs_a_stream_but_no_lock(folder, stream, tmp_path):
@@ -611,6 +718,25 @@ def test_a_run_without_ids_has_its_rows_as_ids(tmp_path):
     textmix.cluster([document.text for document in make_documents(12)]).save(tmp_path / "run")
     with DurableStream(tmp_path / "run") as stream:
         assert [stream.document(str(row)) is None for row in (0, 1, 12, 13)] == [True, False, False, True]
+
+
+def test_rows_without_an_id_are_never_called_as_others_are(tmp_path):
+    texts, ids = [document.text for document in make_documents(6)], ["2", None, "", "7", "3", "2"]
+    textmix.cluster(texts, ids=ids).save(tmp_path / "run")
+    with DurableStream(tmp_path / "run") as stream:
+        found = {id: stream.document(id).text for id in ("8", "9", "7", "3", "2")}  # the last "2" wins
+        assert (list(found.values()), stream.n_documents) == (texts[1:], 5)
+        assert stream.check() == []
+
+
+def test_a_run_is_not_saved_to_the_folder_of_a_stream(run, folder):
+    clustering = textmix.load(run)
+    DurableStream(run).close()
+    DurableStream(folder).close()
+    for each in (run, folder):
+        for force in (True, False):
+            with pytest.raises(ValueError, match="holds a stream, whose texts a new run would not replace"):
+                clustering.save(each, force=force)
 
 
 def test_a_run_is_taken_over_as_a_whole_or_not_at_all(run, monkeypatch):

@@ -42,6 +42,7 @@ def find_mistakes(database: Database, clusterer: StreamClusterer) -> list[str]:
     recounted = _recount(database)
     mistakes += _compare_sizes("in the table of clusters", _stored_sizes(database), recounted)
     mistakes += _compare_sizes("in memory", sizes_of(clusterer), recounted)
+    mistakes += [f"in memory {mistake}" for mistake in clusterer._fitted.find_mistakes()]
     too_high = [cluster for cluster in recounted if cluster >= state["next_cluster"]]
     mistakes += [f"cluster {id} is there, but the next is to be {state['next_cluster']}" for id in too_high]
     return [*mistakes[:_SHOWN], *([f"… and {len(mistakes) - _SHOWN:,} more"] if len(mistakes) > _SHOWN else [])]

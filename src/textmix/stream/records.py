@@ -13,6 +13,7 @@ from textmix.corpus.times import parse_times
 from textmix.results.tables import REPLACEMENT
 
 MAX_ID_LENGTH = 1000
+YEARS = range(1, 10_000)  # those that dates are written in
 
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which UTF-8 cannot hold
 
@@ -96,8 +97,10 @@ def check_id(id: Any) -> str:
 
 def check_time(time: Any) -> np.datetime64 | None:
     """The moment; None if none is given."""
-    if time is None or (type(time) is np.datetime64 and not np.isnat(time)):
-        return time
+    if time is None:
+        return None
+    if isinstance(time, np.datetime64):
+        return None if np.isnat(time) else _check_year(time)
     try:
         moment: np.datetime64 = parse_times([time])[0]
     except ValueError as error:
@@ -106,9 +109,15 @@ def check_time(time: Any) -> np.datetime64 | None:
     return None if np.isnat(moment) else moment
 
 
-def seconds_of(moment: np.datetime64) -> int:
-    """A moment as seconds since 1970."""
-    return int(moment.astype("datetime64[s]").astype(np.int64))
+def _check_year(moment: np.datetime64) -> np.datetime64:
+    """The moment, if it can be written; others would be another moment in seconds, without a word."""
+    try:
+        year = 1970 + int(moment.astype("datetime64[Y]").astype(np.int64))
+    except OverflowError:  # units so fine that all their moments are close to 1970
+        return moment
+    if year not in YEARS:
+        raise ValueError(f"the time is in the year {year}; times are kept of the years {YEARS[0]} to {YEARS[-1]}")
+    return moment
 
 
 def written_time(seconds: int) -> str:

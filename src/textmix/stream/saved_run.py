@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ class SavedRun(NamedTuple):
 
 
 def read_run(folder: Path, now: int) -> SavedRun:
-    """What a run has; documents without a time are of now, those without an id are called by their row."""
+    """What a run has; documents without a time are of now, those without an id have the number of their row."""
     clustering = load(folder)
     if isinstance(clustering, LargeClustering) or not (folder / TEXTS_FILE).exists():
         raise ValueError(f'the run in "{folder}" does not have all its texts in memory; cluster without --memory')
@@ -45,15 +46,23 @@ def read_run(folder: Path, now: int) -> SavedRun:
 
 def _rows(folder: Path, clustering: Clustering, now: int) -> Iterator[DocumentRow]:
     corpus, labels = clustering.corpus, clustering.labels.tolist()
-    ids = corpus.ids or [""] * len(labels)
+    ids = _all_ids(corpus.ids or [""] * len(labels))
     times = _times(corpus, now)
     scores = read_parquet(folder / TEXTS_FILE, ["probability", "outlier_score"])
     rows = zip(ids, clustering.texts, times, labels, scores, _counts(corpus), strict=True)
-    for row, (id, text, time, label, (probability, outlier_score), counts) in enumerate(rows, start=1):
-        document = check_document(Document(id or str(row), text))
+    for id, text, time, label, (probability, outlier_score), counts in rows:
+        document = check_document(Document(id, text))
         yield DocumentRow(
             str(document.id), document.text, time, label, known(probability), known(outlier_score), counts
         )
+
+
+def _all_ids(ids: Sequence[str]) -> Iterator[str]:
+    """The ids; of rows without one their numbers, or free ones beyond these where another row is called so."""
+    given = set(ids)
+    free = (str(number) for number in count(len(ids) + 1) if str(number) not in given)
+    for row, id in enumerate(ids, start=1):
+        yield id or (str(row) if str(row) not in given else next(free))
 
 
 def _times(corpus: Corpus, now: int) -> list[int]:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from textmix.corpus import Tokenizer
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, Database
@@ -22,11 +24,16 @@ def settings_of(clusterer: StreamClusterer) -> dict[str, Any]:
     settings = clusterer.get_params(deep=False)
     if settings[TOKENIZER] is not None:
         settings[TOKENIZER] = settings[TOKENIZER].settings()
+    return {name: _as_stored(name, value) for name, value in settings.items()}
+
+
+def _as_stored(name: str, value: Any) -> Any:
+    """A setting as JSON gives it back; numbers of NumPy are plain ones then."""
     try:
-        return dict(json.loads(json.dumps(settings)))
+        return json.loads(json.dumps(value.item() if isinstance(value, np.generic) else value))
     except TypeError as error:
         raise ValueError(
-            f"a stream on disk needs settings that can be stored; random_state: a number ({error})"
+            f"a stream on disk needs settings that can be stored, such as numbers; {name} is {value!r}"
         ) from error
 
 
