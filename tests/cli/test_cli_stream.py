@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import textmix
+from textmix.stream import refit
 from textmix.stream.durable import Document, DurableStream, Policy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +103,52 @@ def test_a_run_goes_on_as_a_stream(program, stream, tmp_path, state):
     assert answers[0]["cluster"] == textmix.load(state).labels[1]
     assert answers[1] == {"id": "k0", "removed": True}
     assert "20 texts in" in error
+
+
+@pytest.mark.parametrize("more", [[], ["--force"], ["--memory", "1GB", "--force"]])
+def test_a_run_is_not_written_to_the_folder_of_a_stream(program, state, tmp_path, more):
+    with DurableStream(state) as opened:
+        opened.add([Document("a", "parcel late")])
+    (tmp_path / "other.jsonl").write_text(json.dumps(LOGIN))
+    code, shown, error = program("cluster", tmp_path / "other.jsonl", "--out", state, *more)
+    assert (code, shown, error.count("\n")) == (2, "", 1)
+    assert "holds a stream, whose texts a new run would not replace; choose another folder" in error
+
+
+def test_a_new_stream_has_nothing_to_cluster_anew(stream, state):
+    code, answers, error = stream(state, "--refit", lines=[PARCEL, LOGIN])
+    assert (code, len(answers)) == (0, 2)
+    assert error.startswith("textmix: nothing was clustered anew: there was no text with words when it began\n")
+
+
+def fitting(monkeypatch, program):
+    """Let new fits be another program."""
+    monkeypatch.setattr(refit, "_command", lambda *_: [sys.executable, "-c", program])
+
+
+def test_a_new_fit_that_fails_is_told_in_one_line(stream, state, monkeypatch):
+    stream(state, lines=[PARCEL, LOGIN])
+    fitting(monkeypatch, "raise MemoryError('too much')")
+    code, answers, error = stream(state, "--refit", lines=[{"remove": "a"}])
+    assert (code, answers) == (1, [{"id": "a", "removed": True}])
+    first, second = error.splitlines()
+    assert first == "textmix: the new fit failed, the clusters stay as they are: MemoryError: too much"
+    assert second.startswith("textmix: 0 texts added, 1 removed")
+
+
+def test_a_signal_ends_waiting_for_a_new_fit(stream, state, monkeypatch):
+    stream(state, lines=[PARCEL, LOGIN])
+    fitting(monkeypatch, "input()")  # for ever
+    wait = refit.Refit.wait
+
+    def wait_and_be_asked_to_end(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return wait(self, 60)
+
+    monkeypatch.setattr(refit.Refit, "wait", wait_and_be_asked_to_end)
+    code, _, error = stream(state, "--refit")
+    assert code == 0
+    assert error.startswith("textmix: 0 texts added, 0 removed; 2 texts in 2 clusters kept")
 
 
 def test_a_check_says_that_all_is_well_or_what_is_not(program, state):

@@ -17,6 +17,7 @@ from textmix.stream.lines import (
     LineReader,
     Mistake,
     Removal,
+    _as_line,
     parse_lines,
     split_operations,
 )
@@ -56,9 +57,13 @@ def answer(stream):
 
     def call(*lines: str | bytes) -> list[dict]:
         numbered = [Line(n, line.encode() if isinstance(line, str) else line) for n, line in enumerate(lines, start=1)]
-        return [json.loads(line) for line in answers.answer(numbered).decode().splitlines()]
+        return [json.loads(line, parse_constant=no_json) for line in answers.answer(numbered).decode().splitlines()]
 
     return call
+
+
+def no_json(constant):
+    raise AssertionError(f"JSON has no {constant}")
 
 
 # ---------------------------------------------------------------------- reading
@@ -213,6 +218,17 @@ def test_a_document_that_cannot_be_known_is_null_not_nan(answer):
     assert answer('{"id": "a", "text": "…"}') == [
         {"id": "a", "cluster": -1, "name": "", "probability": None, "outlier_score": None, "new": False}
     ]
+
+
+def test_a_score_that_json_cannot_hold_is_null(answer, stream):
+    (first,) = answer('{"id": "a", "text": "parcel"}')
+    assert first["outlier_score"] is None
+    assert stream.document("a").outlier_score == float("inf")
+
+
+def test_no_line_is_written_that_is_not_json():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        _as_line({"outlier_score": float("inf")})
 
 
 def test_events_follow_the_answers_of_their_batch(stream):

@@ -269,7 +269,7 @@ def stream(
     }
     policy = {"keep": keep, "max_age": max_age, "half_life": half_life}
     source, output = stream_options.Input(files or [], batch), stream_options.Output(refit, events, quiet)
-    stream_options.stream_lines(state, source, settings, policy, output)
+    raise typer.Exit(stream_options.stream_lines(state, source, settings, policy, output))
 
 
 @app.command()

@@ -135,14 +135,15 @@ def back_up_state(state: Path, file: Path) -> None:
 
 def stream_lines(
     state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output
-) -> None:
-    """Answer lines until they end, or the program is asked to."""
+) -> int:
+    """Answer lines until they end, or the program is asked to; the exit code."""
     _check_files(source.files)
     from textmix.stream.durable import DurableStream
     from textmix.stream.lines import Interruption, LineAnswers
     from textmix.stream.settings import given_clusterer
 
     began = time.perf_counter()
+    code = 0
     clusterer = given_clusterer(state, settings)
     with Interruption() as interruption, DurableStream(state, clusterer=clusterer, policy=_policy(policy)) as stream:
         answers = LineAnswers(stream, events=output.events)
@@ -150,13 +151,14 @@ def stream_lines(
         try:
             for file in source.files or [STANDARD_INPUT]:
                 _answer_file(file, source, answers, interruption)
-            if refit is not None and not interruption.wanted:
-                _finish(refit, output.quiet)
+            if refit is not None:
+                code = _finish(refit, interruption, output.quiet)
         finally:
             if refit is not None:
                 refit.stop()
             with suppress(ValueError, OSError):  # what went wrong before is told instead
                 _tell(answers, stream, time.perf_counter() - began, output)
+    return code
 
 
 def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:
@@ -168,10 +170,22 @@ def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> N
             sys.stdout.buffer.flush()
 
 
-def _finish(refit: Any, quiet: bool) -> None:
-    """Wait for a new fit and say what it has changed."""
-    summary = refit.wait()
-    if not quiet:
+def _finish(refit: Any, interruption: Any, quiet: bool) -> int:
+    """Wait for a new fit, unless asked to end, and say what it has changed, or why it has not; the exit code."""
+    try:
+        summary = interruption.wait_for(refit.wait)
+    except (RuntimeError, ValueError) as error:
+        print(f"textmix: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    if summary is not None and not quiet:
+        _tell_refit(summary, refit.has_begun)
+    return 0
+
+
+def _tell_refit(summary: Any, has_begun: bool) -> None:
+    if not has_begun:
+        print("textmix: nothing was clustered anew: there was no text with words when it began", file=sys.stderr)
+    else:
         clusters = (
             f"{summary.n_clusters_before:,} clusters became {summary.n_clusters:,} ({summary.n_same:,} kept their ids)"
         )

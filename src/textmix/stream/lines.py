@@ -9,9 +9,9 @@ import select
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from textmix.stream.durable import Answer, Document, DurableStream, StoredEvent
 from textmix.stream.records import check_document, check_id
@@ -19,9 +19,11 @@ from textmix.stream.records import check_document, check_id
 MAX_LINE = 1_000_000  # bytes
 BATCH = 1000  # lines at most that are answered at once
 
+T = TypeVar("T")
+
 _CHUNK = 1 << 16  # bytes read at a time
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class Line(NamedTuple):
@@ -71,15 +73,13 @@ class Interruption:
         if at_once:
             raise KeyboardInterrupt
 
-    def wait_for(self, descriptor: int) -> bool:
-        """Wait until there is something to read; False if the stream is to end instead."""
+    def wait_for(self, awaited: Callable[[], T]) -> T | None:
+        """The outcome of a call that waits for something; None if the stream is to end instead."""
         try:
             self._waiting = True  # from here on a signal raises
-            if self.wanted:
-                return False
-            return is_ready(descriptor, None)
+            return None if self.wanted else awaited()
         except KeyboardInterrupt:
-            return False
+            return None
         finally:
             self._waiting = False
 
@@ -121,7 +121,7 @@ class LineReader:
             return False
         if self._ready and not is_ready(self._descriptor, 0):
             return False
-        if not self._ready and not self._interruption.wait_for(self._descriptor):
+        if not self._ready and not self._interruption.wait_for(lambda: is_ready(self._descriptor, None)):
             return False
         chunk = os.read(self._descriptor, _CHUNK)
         if chunk:
