@@ -119,6 +119,8 @@ def test_clusters_come_by_size_in_pages(client: httpx.Client) -> None:
     assert [cluster["id"] for cluster in newest] == sorted(
         (page["id"] for page in everything["clusters"]), reverse=True
     )
+    page = client.get("/clusters", params={"order": "newest", "limit": 1, "offset": 1}).json()
+    assert (page["clusters"], page["next"]) == (newest[1:2], 2)
 
 
 def test_a_cluster_has_words_and_the_texts_that_came_last(client: httpx.Client) -> None:

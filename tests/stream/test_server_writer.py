@@ -139,6 +139,17 @@ def test_what_a_transaction_brought_is_told_before_it_is_answered(stream: Watche
     assert writer.version == 1
 
 
+def test_all_events_of_a_transaction_are_told_however_many(stream: WatchedStream, monkeypatch: Any) -> None:
+    told: list[News] = []
+    monkeypatch.setattr(stream, "events", lambda after: DurableStream.events(stream, after, limit=2))
+    writer = Writer(stream, 64, tell=told.append)
+    writer.submit(Kind.ADD, batch("apple", "zebra", "volcano", "parcel", "storm"))
+    finished(writer)
+    assert [[event.number for event in news.events] for news in told] == [[1, 2], [3, 4], [5]]
+    assert [news.state.last_event for news in told] == [2, 4, 5]
+    assert [len(news.outliers) > 0 for news in told] == [True, False, False]
+
+
 def test_trouble_with_telling_does_not_undo_what_is_stored(stream: WatchedStream) -> None:
     def fail(news: News) -> None:
         raise RuntimeError("nobody listens")

@@ -27,7 +27,7 @@ from textmix.stream.server.messages import (
     Texts,
     Word,
 )
-from textmix.stream.server.service import Served
+from textmix.stream.server.service import Page, Served
 from textmix.stream.server.settings import Limits
 from textmix.stream.server.writer import Kind
 
@@ -82,15 +82,13 @@ async def list_clusters(
     order: Annotated[Literal["size", "newest"], Query(description="Which come first.")] = "size",
 ) -> ClusterPage:
     """Clusters, the largest or the newest first, with the words that tell them from the others."""
-    clusters = await service.clusters()
-    if order == "newest":
-        clusters = sorted(clusters, key=lambda cluster: -cluster.id)
+    n_clusters, clusters = await service.clusters(Page(limit, offset, order == "newest"))
     last = offset + limit
     return ClusterPage(
         n_documents=service.writer.state.n_documents,
-        n_clusters=len(clusters),
-        clusters=[ClusterSummary(**_summary(cluster, words)) for cluster in clusters[offset:last]],
-        next=last if last < len(clusters) else None,
+        n_clusters=n_clusters,
+        clusters=[ClusterSummary(**_summary(cluster, words)) for cluster in clusters],
+        next=last if last < n_clusters else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the routes work with: the stream, its writer, those who listen, and the clusters as last counted."""
+"""What the routes work with: the stream, its writer, those who listen, and the clusters as last described."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +23,23 @@ from textmix.stream.server.writer import Kind, News, QueueFullError, StoppedErro
 
 log = logging.getLogger("textmix.serve")
 
-PAUSE_FACTOR = 5.0  # pause between two counts of all clusters, for each second that one takes
+PAUSE_FACTOR = 5.0  # pause between two descriptions of clusters, for each second that one takes
+MAX_PAGES = 100  # kept of clusters that were described
+
+
+class Page(NamedTuple):
+    """Some of the clusters."""
+
+    limit: int
+    offset: int
+    newest: bool
+
+
+class Described(NamedTuple):
+    """The clusters of a page, and how many there are in all."""
+
+    n_clusters: int
+    clusters: list[StreamCluster]
 
 
 class Service:
@@ -39,9 +55,10 @@ class Service:
         self.hub = Hub(self.writer.state, stream.events)
         metrics.watch(self.writer)
         self.refits = Refits(stream, self._tell_refit)
-        self._counting = asyncio.Lock()
-        self._counted: tuple[int, list[StreamCluster]] = (-1, [])
-        self._may_count_from = 0.0  # by the loop's clock
+        self._describing = asyncio.Lock()
+        self._described_version = -1
+        self._pages: dict[Page, Described] = {}  # as they were at that version
+        self._may_describe_from = 0.0  # by the loop's clock
 
     async def ask(self, kind: Kind, items: Sequence[Any]) -> list[Any]:
         """Let the writer do something, and wait until it is on disk."""
@@ -54,19 +71,26 @@ class Service:
             raise HTTPException(503, "nothing was stored: the disk does not take it", RETRY_AFTER) from None
         return answers
 
-    async def clusters(self) -> list[StreamCluster]:
-        """All clusters, by falling size; counted once for all who ask between two transactions.
+    async def clusters(self, page: Page) -> Described:
+        """Some of the clusters; described once for all who ask for the same between two transactions.
 
-        Counting keeps the writer waiting, so between two counts there is a pause in which it can do its work.
+        Finding their words keeps the writer waiting, so afterwards there is a pause in which it can do its work.
         """
-        async with self._counting:
-            if self._counted[0] != self.writer.version:
-                await asyncio.sleep(self._may_count_from - self._loop.time())
+        async with self._describing:
+            if self._described_version != self.writer.version or page not in self._pages:
+                await asyncio.sleep(self._may_describe_from - self._loop.time())
                 started, version = self._loop.time(), self.writer.version
-                self._counted = (version, await run_in_threadpool(self.stream.clusters))
+                if self._described_version != version or len(self._pages) >= MAX_PAGES:
+                    self._pages.clear()
+                self._described_version = version
+                self._pages[page] = await run_in_threadpool(self._describe, page)
                 ended = self._loop.time()
-                self._may_count_from = ended + PAUSE_FACTOR * (ended - started)
-            return self._counted[1]
+                self._may_describe_from = ended + PAUSE_FACTOR * (ended - started)
+            return self._pages[page]
+
+    def _describe(self, page: Page) -> Described:
+        clusters = self.stream.clusters(page.limit, page.offset, newest=page.newest)
+        return Described(self.stream.n_clusters, clusters)
 
     def _tell_refit(self) -> None:
         """Let the writer tell what a new fit has changed."""

@@ -168,12 +168,19 @@ class Writer:
         """Note and tell what a transaction brought; what is on disk is answered even if this fails."""
         self.version += 1
         try:
-            events = self._stream.events(after=self.state.last_event)
-            last = events[-1].number if events else self.state.last_event
-            self.state = State(self._stream.n_documents, self._stream.n_clusters, last)
-            self._tell(News(self.state, events, outliers))
+            last = self._stream.last_event
+            self._tell_events(last, outliers)
+            while self.state.last_event < last:
+                self._tell_events(last, [])
         except Exception:
             log.exception("what was stored could not be told to those who listen")
+
+    def _tell_events(self, last: int, outliers: list[tuple[Document, Answer]]) -> None:
+        """Tell the next events up to the last, as many as the stream gives at a time."""
+        events = self._stream.events(after=self.state.last_event)
+        number = events[-1].number if events else last
+        self.state = State(self._stream.n_documents, self._stream.n_clusters, number)
+        self._tell(News(self.state, events, outliers))
 
 
 def _fits(jobs: Sequence[Job], job: Job) -> bool:
