@@ -108,6 +108,12 @@ def detect_language(words: Iterable[str], totals: Iterable[int]) -> str | None:
 
 
 @cache
+def all_evidence() -> frozenset[str]:
+    """The words by which any language is recognised."""
+    return frozenset[str]().union(*map(_evidence, stop_word_languages()))
+
+
+@cache
 def _evidence(language: str) -> frozenset[str]:
     """The stop words that tell the language: all but single letters of the Latin alphabet."""
     return frozenset(word for word in language_stop_words(language) if len(word) > 1 or not word.isascii())

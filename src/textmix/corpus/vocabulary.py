@@ -28,17 +28,13 @@ def with_language(tokenizer: Tokenizer, counts: WordCounts) -> Tokenizer:
     """The same settings, "auto" replaced by the language of the counted words, or by None."""
     if tokenizer.language != "auto":
         return tokenizer
-    language = language_of(tokenizer, counts.words, counts.word_totals().tolist())
+    words = counts.words
+    if not tokenizer.lowercase or tokenizer.tokenizer is not None:
+        words = [normal_form(word, lowercase=True) for word in words]
+    language = detect_language(words, counts.word_totals().tolist())
     if tokenizer.stem:
         check_stemming_language(language)
     return replace(tokenizer, language=language)
-
-
-def language_of(tokenizer: Tokenizer, words: Sequence[str], totals: Sequence[int]) -> str | None:
-    """The language of words that occur so often, as the tokenizer's splitting leaves them; None if it is not clear."""
-    if not tokenizer.lowercase or tokenizer.tokenizer is not None:
-        words = [normal_form(word, lowercase=True) for word in words]
-    return detect_language(words, totals)
 
 
 def terms(words: Sequence[str], tokenizer: Tokenizer) -> list[str | None]:

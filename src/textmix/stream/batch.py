@@ -12,13 +12,16 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus, Tokenizer
+from textmix.corpus.characters import normal_form
 from textmix.corpus.counting import count_texts
 from textmix.corpus.matrix import as_counts
 from textmix.corpus.splitters import WordSplitter
-from textmix.corpus.vocabulary import build_vocabulary, language_of
+from textmix.corpus.stop_words import all_evidence, detect_language
+from textmix.corpus.vocabulary import build_vocabulary
 
 MAX_COUNT = np.iinfo(np.int32).max
 FEWEST_WORDS = 100  # words that a language is recognised by
+OTHER = "…"  # stands for all words that tell no language: those of texts are not kept
 UNTIL_SETTLED = 1_000  # documents after which a language that was not recognised is taken to be none
 
 
@@ -82,11 +85,13 @@ class BatchCounter:
 
     def _recognise(self, words: Iterable[str], totals: Iterable[int], n_documents: int) -> None:
         for word, total in zip(words, totals, strict=True):
-            self._seen[word] += total
+            form = normal_form(word, lowercase=True)
+            if not form.isdecimal():
+                self._seen[form if form in all_evidence() else OTHER] += total
         self._n_seen += n_documents
         if self._seen.total() < FEWEST_WORDS:
             return
-        language = language_of(self.tokenizer, list(self._seen), list(self._seen.values()))
+        language = detect_language(self._seen.keys(), self._seen.values())
         if language is not None or self._n_seen >= UNTIL_SETTLED:
             self.tokenizer = replace(self.tokenizer, language=language)
             self._seen.clear()
