@@ -85,7 +85,8 @@ def test_settings_are_those_of_the_new_stream_and_must_stay(stream, state):
 
 
 def test_policies_are_stored_and_replaced(stream, state):
-    stream(state, "--keep", 1, "--max-age", "30d", "--half-life", "12h", lines=[PARCEL, LOGIN])
+    _, _, error = stream(state, "--keep", 1, "--max-age", "30d", "--half-life", "12h", lines=[PARCEL, LOGIN])
+    assert "1 text forgotten; 1 text in 1 cluster kept" in error
     with DurableStream(state) as opened:
         assert opened.n_documents == 1
         assert opened.policy == Policy(keep=1, max_age="30d", half_life="0.5d")
@@ -151,6 +152,19 @@ def test_a_signal_ends_waiting_for_a_new_fit(stream, state, monkeypatch):
     assert error.startswith("textmix: 0 texts added, 0 removed; 2 texts in 2 clusters kept")
 
 
+def test_a_new_fit_is_told_with_its_events(stream, program, state, monkeypatch):
+    stream(state, lines=[PARCEL, {**PARCEL, "id": "c"}, LOGIN])
+    labels = "import sys, numpy; numpy.save(sys.argv[1] + '/labels.npy', numpy.zeros(3, int))"
+    monkeypatch.setattr(refit, "_command", lambda folder, *_: [sys.executable, "-c", labels, str(folder)])
+    code, events, error = stream(state, "--refit", "--events")
+    assert code == 0
+    assert [(event["event"], event["into"]) for event in events] == [("merged", 0)]
+    assert "clustered anew: 2 clusters became 1 (1 kept their ids), 1 of 3 texts moved" in error
+    code, shown, _ = program("stream", state, "--clusters")
+    assert (code, len(shown.splitlines())) == (0, 2)
+    assert shown.splitlines()[1].split()[:2] == ["0", "3"]
+
+
 def test_a_check_says_that_all_is_well_or_what_is_not(program, state):
     with DurableStream(state) as opened:
         opened.add([Document("a", "parcel late"), Document("b", "parcel late")])
@@ -170,7 +184,8 @@ def test_a_check_says_that_all_is_well_or_what_is_not(program, state):
 def test_a_copy_is_made_while_the_stream_is_in_use(program, state, tmp_path):
     with DurableStream(state) as opened:
         opened.add([Document("a", "parcel late")])
-        assert program("stream", state, "--backup", tmp_path / "copy.sqlite3") == (0, "", "")
+        code, shown, error = program("stream", state, "--backup", tmp_path / "copy.sqlite3")
+        assert (code, shown.startswith("Copied the stream"), error) == (0, True, "")
     (tmp_path / "again").mkdir()
     (tmp_path / "copy.sqlite3").rename(tmp_path / "again" / "stream.sqlite3")
     assert program("stream", tmp_path / "again", "--check")[0] == 0

@@ -44,6 +44,18 @@ def test_what_came_or_went_in_the_meantime_is_as_it_should_be():
     assert_statistics_equal_a_recount(stream._partition)
 
 
+def test_documents_sent_again_in_the_meantime_are_those_of_the_fit():
+    stream = StreamClusterer().partial_fit([SPORT] * 6 + [WEATHER] * 6, ids=range(12))
+    snapshot = stream.snapshot()
+    stream.partial_fit([FOOD], ids=["new"])
+    stream.partial_fit([WEATHER, SPORT], ids=[11, 0])
+    stream.relabel(snapshot, np.repeat([0, 1, 2], 4))
+    labels = stream.labels_of(range(12)).tolist()
+    assert [labels[i] for i in (0, 4, 8)] == [labels[i] for i in (3, 7, 11)]
+    assert len(set(labels)) == 3
+    assert_statistics_equal_a_recount(stream._partition)
+
+
 def test_clusters_that_were_born_in_the_meantime_keep_their_ids():
     stream = StreamClusterer().partial_fit([SPORT] * 10 + [WEATHER] * 10, ids=range(20))
     snapshot = stream.snapshot()

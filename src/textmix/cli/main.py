@@ -237,6 +237,7 @@ def stream(
     batch: stream_options.Batch = 1000,
     refit: stream_options.Refit = False,
     events: stream_options.Events = False,
+    clusters: stream_options.Clusters = False,
     check: stream_options.Check = False,
     backup: stream_options.Backup = None,
     quiet: stream_options.Quiet = False,
@@ -253,8 +254,12 @@ def stream(
 
     textmix stream state --refit < /dev/null
     """
-    if (check or backup is not None) and (files or (check and backup is not None)):
-        raise ValueError("--check and --backup read no lines; give one of them, and no files")
+    n_asked = sum((clusters, check, backup is not None))
+    if n_asked > 1 or (n_asked and (files or refit)):
+        raise ValueError("--clusters, --check and --backup read no lines; give one of them, without files and --refit")
+    if clusters:
+        stream_options.list_clusters(state)
+        return
     if check:
         raise typer.Exit(stream_options.check_state(state))
     if backup is not None:

@@ -89,6 +89,9 @@ Check = Annotated[
     bool,
     typer.Option("--check", help="Read nothing; say whether the stream is as it should be.", rich_help_panel=STATE),
 ]
+Clusters = Annotated[
+    bool, typer.Option("--clusters", help="Read nothing; list the clusters, the largest first.", rich_help_panel=STATE)
+]
 Backup = Annotated[
     Path | None,
     typer.Option(
@@ -131,6 +134,18 @@ def back_up_state(state: Path, file: Path) -> None:
     if not (state / FILE).exists():
         raise ValueError(f'there is no stream in "{state}"')
     copy_database(state / FILE, file)
+    print(f'Copied the stream in "{state}" to "{file}".')
+
+
+def list_clusters(state: Path) -> None:
+    """Print the clusters of a stream by falling size: id, number of texts, name."""
+    from textmix.stream.durable import DurableStream
+
+    with DurableStream(state, create=False) as stream:
+        clusters = stream.clusters()
+    print("cluster   texts  name")
+    for cluster in clusters:
+        print(f"{cluster.id:>7}  {cluster.size:>6,}  {cluster.name}")
 
 
 def stream_lines(
@@ -153,6 +168,8 @@ def stream_lines(
                 _answer_file(file, source, answers, interruption)
             if refit is not None:
                 code = _finish(refit, interruption, output.quiet)
+                sys.stdout.buffer.write(answers.tell_events())
+                sys.stdout.buffer.flush()
         finally:
             if refit is not None:
                 refit.stop()
@@ -211,6 +228,8 @@ def _tell(answers: Any, stream: Any, seconds: float, output: Output) -> None:
     parts = [f"{plural(answers.n_added, 'text')} added, {answers.n_removed:,} removed"]
     if answers.n_mistakes:
         parts.append(f"{plural(answers.n_mistakes, 'line')} could not be read")
+    if stream.n_forgotten:
+        parts.append(f"{plural(stream.n_forgotten, 'text')} forgotten")
     kept = f"{plural(stream.n_documents, 'text')} in {plural(stream.n_clusters, 'cluster')} kept"
     print(f"textmix: {'; '.join([*parts, kept])} ({seconds:.1f} s)", file=sys.stderr)
 

@@ -46,8 +46,8 @@ def document_rows(
 ) -> list[DocumentRow]:
     """The rows of documents that are kept, each id once, in the order in which the clusterer has them."""
     last_place = {answer.id: place for place, answer in enumerate(answers) if answer.id not in gone}
-    places = sorted(last_place.values())
-    ids = [answers[place].id for place in places]
+    ids = clusterer.in_order(last_place)
+    places = [last_place[id] for id in ids]
     labels, counts, seconds = (
         clusterer.labels_of(ids).tolist(),
         clusterer.word_counts_of(ids),

@@ -30,10 +30,10 @@ class KeptDocument(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The documents that a stream had at some time, told by their sequence numbers, and their counts."""
+    """The documents that a stream had at some time, told by the numbers that they first came with, and their counts."""
 
     partition: StreamPartition  # whose numbers these are
-    sequences: NDArray[np.int64]
+    origins: NDArray[np.int64]
     counts: scipy.sparse.csr_array
 
 
@@ -66,7 +66,7 @@ class ContinuedStream(ReadableStream):
         starts = np.append(0, np.cumsum(kept.n_words_of(rows)))
         matrix = scipy.sparse.csr_array((counts, columns, starts), shape=(rows.size, self._partition.words.n_columns))
         matrix.sort_indices()
-        return Snapshot(self._partition, kept.sequences[rows].copy(), matrix)
+        return Snapshot(self._partition, kept.origins[rows].copy(), matrix)
 
     def relabel(self, snapshot: Snapshot, labels: NDArray[Any]) -> Self:
         """Take over the labels that a fit of a snapshot found; later documents are classified anew.
@@ -77,21 +77,18 @@ class ContinuedStream(ReadableStream):
         self._begin()
         if snapshot.partition is not self._partition:
             raise ValueError("the documents were read anew since this snapshot; make another one")
-        if (
-            len(labels) != snapshot.sequences.size
-            or (np.asarray(labels)[np.diff(snapshot.counts.indptr) > 0] < 0).any()
-        ):
+        if len(labels) != snapshot.origins.size or (np.asarray(labels)[np.diff(snapshot.counts.indptr) > 0] < 0).any():
             raise ValueError("labels must name a cluster, 0 or more, for each document of the snapshot that has words")
         partition, kept = self._partition, self._partition.kept
         kept.compact()
         before = partition.ids_of(kept.labels)
-        places = np.searchsorted(snapshot.sequences, kept.sequences)
-        old = places < snapshot.sequences.size
-        old[old] = snapshot.sequences[places[old]] == kept.sequences[old]
-        found = np.full(kept.n_rows, NO_CLUSTER, np.int64)
-        found[old] = np.where(kept.lengths[old] > 0, np.asarray(labels, dtype=np.int64)[places[old]], NO_CLUSTER)
+        label_of = dict(zip(snapshot.origins.tolist(), np.asarray(labels).tolist(), strict=True))
+        is_old = np.isin(kept.origins, snapshot.origins)
+        found = np.array([label_of.get(origin, NO_CLUSTER) for origin in kept.origins.tolist()], dtype=np.int64)
+        found[kept.lengths == 0] = NO_CLUSTER
         partition.take_labels(found, np.full(int(found.max(initial=-1)) + 1, NO_CLUSTER))
-        self._sample(int(np.count_nonzero(~old)), merge=False)
+        first_new = int(np.argmin(is_old)) if not is_old.all() else kept.n_rows
+        self._sample(kept.n_rows - first_new, merge=False)
         slots = kept.labels.astype(np.int64)
         ids = name_clusters(before, slots, partition.next_cluster)
         partition.set_ids(ids)

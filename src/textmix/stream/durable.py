@@ -70,6 +70,7 @@ class DurableStream:
         self._folder = Path(folder)
         self._lock = threading.RLock()
         self._given = clusterer
+        self.n_forgotten = 0  # documents that the policy has let go since the stream was opened
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
         self._refits: list[Refit] = []
         if clusterer is not None:
@@ -123,6 +124,7 @@ class DurableStream:
         newest = min(int(times.max().astype(np.int64)), now)  # ages never count from the future
         due = self._forgetting.due(clusterer.n_documents_, newest)
         forgotten = clusterer.forget(**due) if due else []
+        self.n_forgotten += len(forgotten)
         change.note_gone(forgotten, clusterer)
         change.rows = document_rows(clusterer, documents, times, answers, set(forgotten))
         return answers

@@ -32,6 +32,7 @@ class KeptDocuments:
         self._kept = np.empty(0, bool)
         self._times = np.empty(0, np.int64)
         self._sequences = np.empty(0, np.int64)
+        self._origins = np.empty(0, np.int64)
 
     def find(self, ids: Iterable[str]) -> set[str]:
         """Those ids that are there."""
@@ -62,6 +63,11 @@ class KeptDocuments:
     def sequences(self) -> NDArray[np.int64]:
         """The sequence number of each row, rising."""
         return self._sequences[: self.n_rows]
+
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        """The sequence number that each row's document had when it first came with these words."""
+        return self._origins[: self.n_rows]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -112,6 +118,7 @@ class KeptDocuments:
         self._kept[first:last] = True
         self._times[first:last] = times
         self._sequences[first:last] = np.arange(self.next_sequence, self.next_sequence + len(ids))
+        self._origins[first:last] = self._sequences[first:last]
         self._sequence_of.update(zip(ids, range(self.next_sequence, self.next_sequence + len(ids)), strict=True))
         self.ids.extend(ids)
         self.next_sequence += len(ids)
@@ -138,7 +145,9 @@ class KeptDocuments:
         self._starts = np.append(np.int32(0), np.cumsum(sizes, dtype=np.int32))
         self._words, self._counts = words, counts
         self._lengths, self._labels = self._lengths[rows], self._labels[rows]
-        self._times, self._sequences = self._times[rows], self._sequences[rows]
+        self._times, self._sequences, self._origins = (
+            array[rows] for array in (self._times, self._sequences, self._origins)
+        )
         self._kept = np.ones(rows.size, bool)
         self.n_rows = rows.size
 
@@ -151,7 +160,7 @@ class KeptDocuments:
         if n_rows > self._lengths.size:
             size = 2 * n_rows
             self._starts = _enlarged(self._starts, size + 1)
-            for name in ("_lengths", "_labels", "_kept", "_times", "_sequences"):
+            for name in ("_lengths", "_labels", "_kept", "_times", "_sequences", "_origins"):
                 setattr(self, name, _enlarged(getattr(self, name), size))
         if n_entries > self._words.size:
             self._words, self._counts = (_enlarged(array, 2 * n_entries) for array in (self._words, self._counts))

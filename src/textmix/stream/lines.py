@@ -238,6 +238,10 @@ class LineAnswers:
                 self.n_mistakes += 1
                 yield {**({} if file is None else {"file": file}), **each._asdict()}
 
+    def tell_events(self) -> bytes:
+        """What has happened to clusters since it was last told, as lines; nothing where it is not asked for."""
+        return b"".join(map(_as_line, self._new_events()))
+
     def _new_events(self) -> Iterator[dict[str, Any]]:
         while self._last_event is not None and (found := self._stream.events(after=self._last_event)):
             for event in found:

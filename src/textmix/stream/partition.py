@@ -65,7 +65,7 @@ class StreamPartition(StreamStatistics):
         self.prior = dirichlet_process(alpha, ANY_NUMBER)
 
     def add(self, n_new: int, n_sweeps: int, merge: bool, rng: np.random.Generator) -> list[Merge]:
-        """Give the last rows, which have no clusters yet, theirs; returns which clusters became one."""
+        """Give the last rows clusters, those that have none yet one by one; returns which clusters became one."""
         self._n_arrived += n_new
         self.make_room_for(n_new)
         rows = self.last_rows(n_new)
@@ -93,7 +93,8 @@ class StreamPartition(StreamStatistics):
 
     def _place(self, rows: slice, rng: np.random.Generator) -> None:
         """Each document a cluster given those before it (eq. IV.29 and IV.44)."""
-        order, uniforms = np.arange(rows.start, rows.stop), rng.random(rows.stop - rows.start)
+        order = rows.start + np.flatnonzero(self.kept.labels[rows] < 0)
+        uniforms = rng.random(order.size)
         position = 0
         while (position := place(*self.for_kernels, order, position, order.size, uniforms)) < order.size:
             self._enlarge_slots()
@@ -189,6 +190,7 @@ class StreamPartition(StreamStatistics):
         """Let new rows, whose words are those of old ones, take their places; no statistics change."""
         self.kept.labels[new_rows] = self.kept.labels[old_rows]
         self.kept.labels[old_rows] = NO_CLUSTER
+        self.kept.origins[new_rows] = self.kept.origins[old_rows]
         self.words.take_out(*self.kept.entries(old_rows))
 
     # ------------------------------------------------------------------ documents go

@@ -58,6 +58,11 @@ class ReadableStream(ABC):
         """The ids of all documents kept, in the order in which they came."""
         return list(compress(self._fitted.kept.ids, self._fitted.kept.kept.tolist()))
 
+    def in_order(self, ids: Iterable[str]) -> list[str]:
+        """Ids of documents that are kept in the order in which they came."""
+        kept = self._fitted.kept
+        return [kept.ids[row] for row in np.sort(kept.rows_of(ids)).tolist()]
+
     def labels_of(self, ids: Iterable[Any]) -> NDArray[np.int64]:
         """The cluster of each document by its id; −1: it is not kept, or has no words."""
         rows = self._fitted.kept.rows_of(as_ids(ids))

@@ -65,7 +65,7 @@ class Refit:
 
     def _labels(self, snapshot: Snapshot) -> NDArray[np.int32]:
         if self._process is None:
-            return np.full(snapshot.sequences.size, -1, np.int32)
+            return np.full(snapshot.origins.size, -1, np.int32)
         return self._process.labels()
 
     @property
