@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from server_running import RunningServer, events_of, running, wait_until
+from server_running import SECONDS, RunningServer, events_of, running, wait_until
 
 from textmix.stream.durable import DurableStream
-from textmix.stream.server import hub
+from textmix.stream.policy import Policy
+from textmix.stream.server import hub, outliers
 
 
 @pytest.fixture
@@ -60,13 +61,110 @@ def test_without_a_number_it_begins_with_what_happens_next(served: RunningServer
 def test_numbers_and_outliers_come_along_without_a_number(served: RunningServer) -> None:
     served.add("apple")
     served.add("zebra\nof the plains", prefix="other")
-    first, outlier, state = listen(served, 3, numbered=False)
+    first, outlier, recent, state = listen(served, 4, numbered=False)
     assert (first["event"], outlier["event"]) == ("outlier", "outlier")
     assert first["data"]["outlier_score"] is None  # there was nothing to compare it with
     assert outlier["data"]["text"] == "zebra\nof the plains"
     assert outlier["data"]["outlier_score"] > 0
+    assert (recent["event"], recent["data"]) == ("outliers", {"ids": ["t0", "other0"]})
     assert state["event"] == "state"
     assert state["data"] == {"n_documents": 2, "n_clusters": 2, "last_event": 2, "n_outliers": 2}
+
+
+def told(served: RunningServer) -> tuple[list[str], dict[str, Any]]:
+    """What a new listener is told first: texts of outliers, and the events that follow by their kinds."""
+    texts, others = [], {}
+    with served.client.stream("GET", "/events/stream") as response:
+        for event in events_of(response.iter_lines()):
+            if event["event"] == "outlier":
+                texts.append(event["data"]["text"])
+            else:
+                others[event["event"]] = event["data"]
+            if event["event"] == "state":
+                break
+    return texts, others
+
+
+def replace(served: RunningServer, text: str) -> None:
+    served.client.post("/documents", json={"documents": [{"id": "secret1", "text": text}]})
+
+
+GOING: dict[str, Callable[[RunningServer], Any]] = {
+    "removed": lambda served: served.client.post("/documents/remove", json={"ids": ["secret1"]}),
+    "deleted": lambda served: served.client.delete("/documents/secret1"),
+    "replaced": lambda served: replace(served, "apple pear"),
+    "the same but not strange any more": lambda served: replace(served, "zebra giraffe"),
+}
+
+
+@pytest.mark.parametrize("way", GOING)
+def test_an_outlier_that_is_gone_is_not_told_any_more(served: RunningServer, way: str) -> None:
+    served.add("apple pear", "apple pear plum", "apple pear quince", prefix="known")
+    served.add("volcano lava ash", "zebra giraffe", prefix="secret")
+    assert told(served)[0][-2:] == ["volcano lava ash", "zebra giraffe"]
+    if way.startswith("the same"):
+        served.add(*["zebra giraffe"] * 5, prefix="herd")
+    found: list[list[str]] = []
+    has_begun = threading.Event()
+
+    def hear() -> None:
+        with served.client.stream("GET", "/events/stream") as response:
+            for event in events_of(response.iter_lines()):
+                if event.get("event") == "outliers":
+                    found.append(event["data"]["ids"])
+                    has_begun.set()
+                    if "secret1" not in found[-1]:
+                        break
+
+    listener = threading.Thread(target=hear)
+    listener.start()
+    assert has_begun.wait(SECONDS)
+    GOING[way](served)
+    texts, others = told(served)
+    assert "zebra giraffe" not in texts
+    assert "volcano lava ash" in texts
+    assert "secret1" not in others["outliers"]["ids"]
+    assert others["state"]["n_outliers"] == len(others["outliers"]["ids"]) == len(texts)
+    listener.join(SECONDS)
+    assert "secret1" in found[0]
+    assert found[-1] == others["outliers"]["ids"]
+
+
+def test_an_outlier_that_another_replaces_is_told_with_its_new_text(served: RunningServer) -> None:
+    served.add("apple pear", "apple pear plum", prefix="known")
+    served.add("volcano lava ash", "zebra giraffe", prefix="secret")
+    replace(served, "telescope galaxy")
+    texts, others = told(served)
+    assert texts[-2:] == ["volcano lava ash", "telescope galaxy"]
+    assert others["outliers"]["ids"].count("secret1") == 1
+
+
+def test_an_outlier_that_the_policy_forgets_is_not_told_any_more(tmp_path: Path) -> None:
+    with DurableStream(tmp_path / "state", policy=Policy(keep=2)) as stream, running(stream) as served:
+        served.add("zebra giraffe")
+        assert told(served)[0] == ["zebra giraffe"]
+        served.add("volcano lava ash", "telescope galaxy", "parcel courier", prefix="later")
+        texts, others = told(served)
+        assert texts == ["telescope galaxy", "parcel courier"]
+        assert others["outliers"]["ids"] == ["later1", "later2"]
+
+
+def test_only_the_last_outliers_are_remembered(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outliers, "N_RECENT", 2)
+    for text in ("zebra giraffe", "volcano lava ash", "telescope galaxy"):
+        served.add(text, prefix=text)
+    texts, others = told(served)
+    assert texts == ["volcano lava ash", "telescope galaxy"]
+    assert others["state"]["n_outliers"] == 2
+
+
+def test_after_a_new_start_none_is_remembered(tmp_path: Path) -> None:
+    with DurableStream(tmp_path / "state") as stream:
+        with running(stream) as served:
+            served.add("zebra giraffe")
+        with running(stream) as served:
+            texts, others = told(served)
+            assert (texts, others["outliers"]["ids"], others["state"]["n_outliers"]) == ([], [], 0)
 
 
 def test_events_that_memory_does_not_hold_come_from_disk(tmp_path: Path) -> None:
@@ -79,7 +177,7 @@ def test_events_that_memory_does_not_hold_come_from_disk(tmp_path: Path) -> None
 
 def test_a_quiet_stream_gives_signs_of_life(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "HEARTBEAT", 0.01)
-    _, first, second = listen(served, 3, numbered=False)
+    _, _, first, second = listen(served, 4, numbered=False)
     assert first == second == {"comment": ": still here"}
 
 

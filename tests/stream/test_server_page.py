@@ -126,6 +126,36 @@ def test_clusters_grow_and_new_ones_flash_up_while_documents_arrive(window: Wind
     served.client.delete("/documents/strange0")
     expect(page.locator("#events > li").first).to_contain_text("has no texts any more")
     expect(page.locator("#newest > li")).to_have_count(3)
+    expect(page.locator("#outliers > li", has_text="zebra")).to_have_count(0)
+
+
+def test_texts_that_are_taken_out_or_replaced_leave_the_page_at_once(window: Window, served: RunningServer) -> None:
+    page = window.page
+    is_live(page)
+    add(served.client, 30, "a")
+    served.add("zebra giraffe elephant", "volcano lava ash", "telescope galaxy", prefix="s")
+    outliers = page.locator("#outliers > li")
+    expect(outliers.filter(has_text="zebra")).to_have_count(1)
+    listed = outliers.count()
+    expect(page.locator("#n-outliers")).to_have_text(str(listed))
+    served.client.delete("/documents/s0")
+    served.client.post("/documents", json={"documents": [{"id": "s1", "text": "penguin iceberg"}]})
+    expect(outliers.first).to_contain_text("penguin iceberg")
+    expect(outliers).to_have_count(listed - 1)
+    expect(page.locator("#outliers")).not_to_contain_text("zebra")
+    expect(page.locator("#outliers")).not_to_contain_text("volcano")
+    expect(page.locator("#n-outliers")).to_have_text(str(listed - 1))
+
+    row = page.locator("#clusters > li", has_text="parcel")
+    row.locator(".opener").click()
+    expect(row.locator(".examples > li")).to_have_count(5)
+    served.client.post("/documents", json={"documents": [{"id": "a27", "text": "parcel courier depot, another"}]})
+    expect(row.locator(".examples .text").first).to_have_text("parcel courier depot, another")
+    expect(row.locator(".figure")).to_have_text("10 texts")
+    page.reload()
+    is_live(page)
+    expect(page.locator("#n-outliers")).to_have_text(str(outliers.count()))
+    expect(page.locator("#outliers")).not_to_contain_text("zebra")
 
 
 def test_a_cluster_opens_by_keyboard_and_keeps_the_focus_while_rows_move(window: Window, served: RunningServer) -> None:
@@ -156,6 +186,7 @@ def test_hostile_texts_are_shown_and_not_obeyed(window: Window, served: RunningS
     outlier = page.locator("#outliers > li", has_text="zebra")
     expect(outlier.locator(".text")).to_contain_text("<img src=x onerror=alert(1)><script>alert(2)</script> zebra␀")
     expect(outlier.locator(".about")).to_contain_text("<b>id</b>0")
+    expect(page.locator("#newest > li")).to_have_count(4)
     newest = page.locator("#newest > li").first
     newest.locator(".opener").click()
     expect(newest.locator(".examples .text")).to_contain_text("<img src=x")
@@ -219,6 +250,8 @@ def test_the_page_goes_on_after_the_server_was_started_anew(context: BrowserCont
         with running(stream, port=served.client.base_url.port) as served:
             is_live(page)
             expect(page.locator("#n-documents")).to_have_text("9")
+            expect(page.locator("#n-outliers")).to_have_text("0")
+            expect(page.locator("#outliers > li")).to_have_count(0)
             served.add("zebra giraffe elephant", prefix="late")
             expect(page.locator("#events > li").first).to_contain_text("New: elephant, giraffe, zebra")
             numbers = page.locator("#events > li").evaluate_all(

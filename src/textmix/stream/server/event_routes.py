@@ -47,8 +47,9 @@ async def stream_events(
     after: Annotated[EventNumber | None, Query()] = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=LARGEST_NUMBER)] = None,
 ) -> StreamingResponse:
-    """Server-sent events: born, grows, merged, died (with a number as id), state and outlier (without).
+    """Server-sent events: born, grows, merged, died (with a number as id), outlier, outliers and state (without).
 
+    outlier: a text that came and fits nowhere. outliers: the ids of the last 20 of them that are in the stream still.
     Begins after Last-Event-ID, else after `after`, else with what happens next.
     """
     if service.hub.n_listeners >= MAX_LISTENERS:

@@ -12,13 +12,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from textmix.stream.records import StoredEvent
+from textmix.stream.server.outliers import Outlier
 from textmix.stream.server.writer import News, State
 
 HEARTBEAT = 15.0  # seconds between two signs of life
 PAUSE = 0.2  # seconds in which news are gathered before they are sent
 MAX_LISTENERS = 100
 N_RECENT_EVENTS = 1_000
-N_RECENT_OUTLIERS = 20
 SHOWN_TEXT = 400  # characters of an outlier's text
 
 ReadEvents = Callable[[int], list[StoredEvent]]
@@ -31,8 +31,8 @@ class Hub:
         self._read_events = read_events
         self._state = state
         self._events: deque[StoredEvent] = deque(maxlen=N_RECENT_EVENTS)
-        self._outliers: deque[tuple[int, dict[str, Any]]] = deque(maxlen=N_RECENT_OUTLIERS)
-        self._n_outliers = 0
+        self._outliers: list[Outlier] = []
+        self._version = 0  # how often there were news
         self._news = asyncio.Event()
         self._closed = False
         self.n_listeners = 0
@@ -41,12 +41,8 @@ class Hub:
         """Pass on what a transaction brought; to be called on the loop."""
         self._state = news.state
         self._events.extend(news.events)
-        first = self._n_outliers + 1
-        self._n_outliers += len(news.outliers)
-        for number, (document, answer) in list(enumerate(news.outliers, first))[-N_RECENT_OUTLIERS:]:
-            shown = {"id": answer.id, "text": document.text[:SHOWN_TEXT], "cut": len(document.text) > SHOWN_TEXT}
-            scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": _finite(answer.outlier_score)}
-            self._outliers.append((number, shown | scored))
+        self._outliers = news.outliers
+        self._version += 1
         self._wake()
 
     def close(self) -> None:
@@ -57,7 +53,7 @@ class Hub:
     async def listen(self, after: int | None) -> AsyncIterator[str]:
         """Server-sent events after a number, or from now on; state and outliers have no number."""
         last = self._state.last_event if after is None else min(after, self._state.last_event)
-        state, n_outliers = None, 0
+        version, told, n_outliers = None, None, 0
         self.n_listeners += 1
         try:
             yield "retry: 1000\n\n"
@@ -66,16 +62,22 @@ class Hub:
                 for event in await self._events_after(last):
                     last = event.number
                     yield message(event.kind, event._asdict(), event.number)
-                for place, outlier in [entry for entry in self._outliers if entry[0] > n_outliers]:
-                    n_outliers = place
-                    yield message("outlier", outlier)
-                if state != self._state:
-                    state = self._state
-                    yield message("state", {**state._asdict(), "n_outliers": self._n_outliers})
+                while outlier := next((each for each in self._outliers if each.number > n_outliers), None):
+                    n_outliers = outlier.number  # looked for anew each time: while one is sent, others may go
+                    yield message("outlier", _shown(outlier))
+                if told != self._outlier_ids():
+                    told = self._outlier_ids()
+                    yield message("outliers", {"ids": told})
+                if version != self._version:
+                    version = self._version
+                    yield message("state", {**self._state._asdict(), "n_outliers": len(self._outliers)})
                 if last >= self._state.last_event and not await self._wait(woken):
                     yield ": still here\n\n"
         finally:
             self.n_listeners -= 1
+
+    def _outlier_ids(self) -> list[str]:
+        return [outlier.answer.id for outlier in self._outliers]
 
     async def _events_after(self, last: int) -> list[StoredEvent]:
         """The next events: of those in memory, or, if these begin later, from disk."""
@@ -104,6 +106,13 @@ def message(kind: str, data: Mapping[str, Any], number: int | None = None) -> st
     """One server-sent event; JSON has no line breaks."""
     identified = "" if number is None else f"id: {number}\n"
     return f"{identified}event: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def _shown(outlier: Outlier) -> dict[str, Any]:
+    text, answer = outlier.document.text, outlier.answer
+    shown = {"id": answer.id, "text": text[:SHOWN_TEXT], "cut": len(text) > SHOWN_TEXT}
+    scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": _finite(answer.outlier_score)}
+    return shown | scored
 
 
 def _finite(score: float | None) -> float | None:

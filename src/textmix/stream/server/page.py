@@ -11,6 +11,8 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from textmix.stream.server.outliers import N_RECENT
+
 # Joined in this order into one script; each file says in its first line what it is for.
 SCRIPTS = (
     ("textmix.report", "script/elements.js"),
@@ -39,7 +41,7 @@ def live_page(*, token_needed: bool) -> LivePage:
         loader=PackageLoader("textmix.stream.server"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.get_template("live.html.j2")
-    html = template.render(script=Markup(script), style=Markup(style), token_needed=token_needed)
+    html = template.render(script=Markup(script), style=Markup(style), token_needed=token_needed, n_recent=N_RECENT)
     return LivePage(html + "\n", _policy(script, style))
 
 

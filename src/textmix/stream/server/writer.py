@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from textmix.stream.durable import DurableStream
 from textmix.stream.records import Answer, Document, StoredEvent
+from textmix.stream.server.outliers import Outlier, RecentOutliers
 
 log = logging.getLogger("textmix.serve")
 
@@ -55,11 +56,11 @@ class State(NamedTuple):
 
 
 class News(NamedTuple):
-    """What a transaction brought."""
+    """What a transaction brought, and which of the last outliers are there after it."""
 
     state: State
     events: list[StoredEvent]
-    outliers: list[tuple[Document, Answer]]
+    outliers: list[Outlier]
 
 
 class Writer:
@@ -77,6 +78,7 @@ class Writer:
         self._max_queue = max_queue
         self._tell = tell
         self._measure = measure
+        self._outliers = RecentOutliers(stream.document)
         self._waiting: deque[Job] = deque()
         self._condition = threading.Condition()
         self._stopping = False
@@ -161,21 +163,21 @@ class Writer:
             self._after([])
             return [[id for id in dict.fromkeys(job.items) if id in removed] for job in jobs]
         answers = self._stream.add(items)
-        self._after([pair for pair in zip(items, answers, strict=True) if (pair[1].outlier_score or 0.0) > 0.0])
+        self._after(list(zip(items, answers, strict=True)))
         return _split(answers, jobs)
 
-    def _after(self, outliers: list[tuple[Document, Answer]]) -> None:
+    def _after(self, added: list[tuple[Document, Answer]]) -> None:
         """Note and tell what a transaction brought; what is on disk is answered even if this fails."""
         self.version += 1
         try:
-            last = self._stream.last_event
+            outliers, last = self._outliers.update(added), self._stream.last_event
             self._tell_events(last, outliers)
             while self.state.last_event < last:
-                self._tell_events(last, [])
+                self._tell_events(last, outliers)
         except Exception:
             log.exception("what was stored could not be told to those who listen")
 
-    def _tell_events(self, last: int, outliers: list[tuple[Document, Answer]]) -> None:
+    def _tell_events(self, last: int, outliers: list[Outlier]) -> None:
         """Tell the next events up to the last, as many as the stream gives at a time."""
         events = self._stream.events(after=self.state.last_event)
         number = events[-1].number if events else last

@@ -33,6 +33,7 @@ class ClusterRow {
   constructor(list, cluster) {
     this.id = cluster.id;
     this.size = null;
+    this.nAsked = 0; // how often for its texts
     const examples = `${list.id}-examples-${cluster.id}`;
     this.label = element("span", { class: "label" });
     this.growth = element("span", { class: "more-texts", hidden: "" });
@@ -51,11 +52,11 @@ class ClusterRow {
     const words = cluster.words.map(({ word }) => word).filter((word) => !named.has(word));
     this.words.replaceChildren(...words.flatMap((word, i) => (i ? [", ", foreignText(word)] : [foreignText(word)])));
     this.bar.style.setProperty("--length", `${Math.max(1, (100 * cluster.size) / largest).toFixed(1)}%`);
+    if (!this.examples.hidden) this.load(); // also when the size is as before: a text may have been replaced
     if (cluster.size === this.size) return;
     this.figure.textContent = countedTexts(cluster.size);
     if (this.size !== null && cluster.size > this.size) this.showGrowth(cluster.size - this.size);
     this.size = cluster.size;
-    if (!this.examples.hidden) this.load();
   }
 
   showGrowth(more) {
@@ -72,10 +73,13 @@ class ClusterRow {
   }
 
   async load() {
+    const asked = ++this.nAsked;
     try {
       const { examples } = await askJson(`clusters/${this.id}?examples=${N_EXAMPLES}&words=0`);
+      if (asked !== this.nAsked) return; // a later answer is the truer one
       this.examples.replaceChildren(...examples.map((text) => textItem(text, foreignText(text.id, "span"), element("span", {}, shortMoment(text.time)))));
     } catch {
+      if (asked !== this.nAsked) return;
       this.examples.replaceChildren(element("li", { class: "hint" }, "Its texts cannot be had just now."));
     }
   }

@@ -1,10 +1,10 @@
 // What arrives: texts that fit nowhere, events, and now and then a sentence for those who listen to the page.
 
-const MOST_OUTLIERS = 8;
+const MOST_OUTLIERS = 20; // as many as the server remembers
 const MOST_EVENTS = 25;
 const BETWEEN_SENTENCES = 10000; // milliseconds
 
-/** The newest first, so many at most, each once. */
+/** The newest first, so many at most. */
 class Feed {
   constructor(name, most) {
     this.list = byId(name);
@@ -13,21 +13,36 @@ class Feed {
   }
 
   add(key, item, isFresh) {
-    const old = [...this.list.children].find((other) => other.dataset.key === String(key));
-    if (old) return;
     item.dataset.key = key;
     if (isFresh) item.classList.add("fresh");
     this.list.prepend(item);
     while (this.list.children.length > this.most) this.list.lastElementChild.remove();
     this.none.hidden = true;
   }
+
+  find(key) {
+    return [...this.list.children].find((item) => item.dataset.key === String(key));
+  }
+
+  /** Drops all others. */
+  keep(keys) {
+    const kept = new Set(keys.map(String));
+    for (const item of [...this.list.children]) if (!kept.has(item.dataset.key)) item.remove();
+    this.none.hidden = this.list.children.length > 0;
+  }
 }
 
 const outliersFeed = new Feed("outliers", MOST_OUTLIERS);
 const eventsFeed = new Feed("events", MOST_EVENTS);
 
+/** A text that fits nowhere; with an id that is listed already it takes the place of that text. */
 function showOutlier(outlier) {
-  outliersFeed.add(outlier.id, textItem(outlier, foreignText(outlier.id, "span"), isNumber(outlier.outlier_score) ? element("span", {}, `score ${decimal(outlier.outlier_score)}`) : null), true);
+  const old = outliersFeed.find(outlier.id);
+  if (old && old.dataset.shown === JSON.stringify(outlier)) return; // told again after a new connection
+  if (old) old.remove();
+  const item = textItem(outlier, foreignText(outlier.id, "span"), isNumber(outlier.outlier_score) ? element("span", {}, `score ${decimal(outlier.outlier_score)}`) : null);
+  item.dataset.shown = JSON.stringify(outlier);
+  outliersFeed.add(outlier.id, item, true);
 }
 
 /** What happened, in words. */
@@ -42,7 +57,7 @@ function eventWords(event) {
 
 function showEvent(event, isFresh) {
   const item = element("li", {}, element("time", { datetime: event.time }, shortMoment(event.time)), element("p", {}, clusterDot(event.cluster), ...eventWords(event)));
-  eventsFeed.add(event.number, item, isFresh);
+  if (!eventsFeed.find(event.number)) eventsFeed.add(event.number, item, isFresh);
 }
 
 const sentence = { texts: null, born: 0, last: 0 };

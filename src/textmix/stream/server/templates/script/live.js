@@ -80,6 +80,7 @@ async function showEarlier(last) {
 function handle(kind, data) {
   if (kind === "state") showState(data);
   else if (kind === "outlier") showOutlier(data);
+  else if (kind === "outliers") outliersFeed.keep(data.ids);
   else {
     if (kind === "born") {
       bornAt.set(data.cluster, Date.now());
