@@ -196,7 +196,13 @@ def test_a_batch_over_the_limits_is_refused(small: httpx.Client, path: str, body
         (b'{"documents": [{"text": 5}]}', "documents[0].text: Input should be a valid string"),
         (b'{"documents": [{"text": NaN}]}', "documents[0].text: Input should be a valid string"),
         (b'{"documents": [{"text": "x", "id": "\\ud800"}]}', "documents[0].id: Input should be a valid string"),
-        (b'{"documents": [{"text": "x", "tiem": 1}]}', "documents[0]: has a field that is not known"),
+        (b'{"documents": [{"text": "x", "tiem": 1}]}', "documents[0]: has a field that is not known: tiem"),
+        (b'{"documents": [{"text": "x"}], "doc uments": 1}', "body: has a field that is not known"),
+        (
+            b'{"documents": [{"text": 5}, {"text": 5}]}',
+            "documents[0].text: Input should be a valid string (1 more such error)",
+        ),
+        (b'{"documents": [{}, {}, {}]}', "documents[0].text: Field required (2 more such errors)"),
         (b'{"documents": [{"text": "x", "\\ud800": 1}]}', "documents[0]: Input should be a valid string"),
         (b'{"documents": [{"text": "x", "id": ""}]}', "documents[0].id"),
         (b'{"documents": [{"text": "x", "id": true}]}', "documents[0].id"),
@@ -223,9 +229,19 @@ def test_nothing_of_a_refused_batch_is_kept(client: httpx.Client) -> None:
 
 
 def test_a_body_must_say_that_it_is_json(client: httpx.Client) -> None:
-    assert client.post("/documents", content=b'{"documents": []}').status_code == 422
+    response = client.post("/documents", content=b'{"documents": []}')
+    assert response.status_code == 422
+    assert "header Content-Type: application/json" in detail(response)
+    form = {"content-type": "application/x-www-form-urlencoded"}  # what curl -d says
+    assert detail(client.post("/assign", content=b'{"texts": []}', headers=form)) == detail(response)
     plain = {"content-type": "text/plain"}  # what a page of another site can send without being asked
     assert client.post("/documents", content=b'{"documents": []}', headers=plain).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["<script>", "a b", "x" * 41, "pass:word"])
+def test_a_field_that_does_not_look_like_one_is_not_repeated(client: httpx.Client, name: str) -> None:
+    response = client.post("/documents", json={"documents": [{"text": "x", name: 1}]})
+    assert detail(response) == "documents[0]: has a field that is not known"
 
 
 @pytest.mark.parametrize(

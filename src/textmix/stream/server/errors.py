@@ -1,4 +1,4 @@
-"""Errors: each is a code and one sentence, which never repeats what the request contained."""
+"""Errors: each is a code and one sentence, which repeats of a request at most the name of a field."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from textmix.stream.server.writer import QueueFullError, StoppedError
 log = logging.getLogger("textmix.serve")
 RETRY_AFTER = {"Retry-After": "1"}
 MALFORMED = 422
+MAX_FIELD_NAME = 40  # characters of one that is repeated
 _KINDS = frozenset({"str", "int", "float", "constrained-str", "constrained-int"})  # pydantic's names of alternatives
 
 
@@ -40,6 +41,8 @@ def handle_errors(app: FastAPI) -> None:
 
 async def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if isinstance(error.body, bytes) and error.body:  # it was not read, for it does not say that it is JSON
+        return problem(MALFORMED, "the body must be JSON, and the header Content-Type: application/json say so")
     return problem(MALFORMED, describe(error.errors()))
 
 
@@ -71,13 +74,19 @@ def describe(errors: Sequence[Mapping[str, Any]]) -> str:
     if first["type"] == "json_invalid":
         return f"the body is not JSON: see character {first['loc'][-1]}"
     n_others = len({_place(error) for error in errors}) - 1
-    others = f" ({n_others:,} more such errors)" if n_others else ""
-    message = "has a field that is not known" if first["type"] == "extra_forbidden" else first["msg"]
+    others = f" ({n_others:,} more such error{'s' if n_others > 1 else ''})" if n_others else ""
+    message = _unknown_field(first["loc"][-1]) if first["type"] == "extra_forbidden" else first["msg"]
     return f"{_place(first)}: {message}{others}"
 
 
+def _unknown_field(name: object) -> str:
+    """That there is such a field, by its name if that looks like one: it may be anything."""
+    is_name = isinstance(name, str) and len(name) <= MAX_FIELD_NAME and name.isidentifier()
+    return "has a field that is not known" + (f": {name}" if is_name else "")
+
+
 def _place(error: Mapping[str, Any]) -> str:
-    """ "documents[3].text"; a field that should not be there is not named, since it may be anything."""
+    """ "documents[3].text"; of a field that should not be there the place of what has it."""
     loc = error["loc"][1:-1] if error["type"] == "extra_forbidden" else error["loc"][1:]
     names = [name for name in loc if name not in _KINDS]
     place = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
