@@ -9,10 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from server_running import TOKEN, RunningServer, running, some_documents
+from server_running import TOKEN, RunningServer, running, some_documents, wait_until
 
 from textmix.stream.durable import DurableStream
+from textmix.stream.records import StoredEvent
 from textmix.stream.server.settings import Settings
+from textmix.stream.server.writer import News
 
 pytest.importorskip("playwright", reason="the browser tests need playwright: pip install playwright")
 from axe_playwright_python.sync_playwright import Axe
@@ -193,6 +195,47 @@ def test_hostile_texts_are_shown_and_not_obeyed(window: Window, served: RunningS
     assert page.locator("main img, main script, main b:has-text('id')").count() == 0
 
 
+def test_narrow_screens_show_the_first_clusters_until_asked_for_more(window: Window, served: RunningServer) -> None:
+    page = window.page
+    is_live(page)
+    for letter in "abcdefghijklmnop":
+        served.add(f"{letter * 4} {letter * 5} {letter * 6}", prefix=letter)
+    rows, button = page.locator("#clusters > li"), page.locator(".lengthen[aria-controls='clusters']")
+    expect(page.locator("#n-clusters")).not_to_have_text("1")
+    wait_until(lambda: rows.count() > 11 and page.locator("#n-clusters").inner_text() == str(rows.count()))
+    n_clusters = rows.count()
+    expect(button).to_be_hidden()
+    expect(rows.last).to_be_visible()
+    page.set_viewport_size(NARROW)
+    expect(rows.nth(9)).to_be_visible()
+    expect(rows.nth(10)).to_be_hidden()
+    expect(button).to_have_text(f"Show {n_clusters - 10} more")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(rows.last).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(rows.last).to_be_hidden()
+
+
+def test_a_cluster_that_went_into_another_is_told_with_its_name(window: Window, served: RunningServer) -> None:
+    page = window.page
+    is_live(page)
+    add(served.client, 30, "a")
+    expect(page.locator("#clusters > li")).to_have_count(3)
+    into = served.client.get("/clusters").json()["clusters"][0]
+    time = "2024-03-04T06:02:53Z"
+    merged = StoredEvent(served.service.writer.state.last_event + 1, time, "merged", 77, into["id"], 4, "old, one")
+    unknown = merged._replace(number=merged.number + 1, into=987)
+    state = served.service.writer.state._replace(last_event=unknown.number)
+    served.service._pass_on(News(state, [merged, unknown], []))
+    expect(page.locator("#events > li").nth(1)).to_contain_text(f"old, one went into {into['name']} with 4 texts")
+    expect(page.locator("#events > li").first).to_contain_text("old, one went into cluster 987 with 4 texts")
+    heights = page.locator("#events time").evaluate_all("times => times.map((time) => time.getClientRects().length)")
+    assert set(heights) == {1}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
     browser: Browser, served: RunningServer, scheme: str
@@ -220,6 +263,9 @@ def test_the_page_asks_for_the_token_and_keeps_it_out_of_addresses(context: Brow
         window = Window(context, f"{served.client.base_url}")
         page = window.page
         expect(page.locator("#token")).to_be_focused()
+        expect(page.locator("#connection")).to_have_text("Waiting for the token")
+        page.set_viewport_size(NARROW)
+        assert page.locator(".entry button").bounding_box()["height"] < 60  # on one line
         assert len(window.requests) == 1  # nothing is asked for without it
         page.keyboard.type("not-the-right-one")
         page.keyboard.press("Enter")

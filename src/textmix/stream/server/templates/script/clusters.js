@@ -29,6 +29,29 @@ function shortMoment(iso) {
   return moment.toDateString() === new Date().toDateString() ? clock.format(moment) : iso.slice(0, 10);
 }
 
+/** The button under a list of which only so many are shown at first; the style says on which screens. */
+class Lengthener {
+  constructor(list, shown) {
+    this.list = list;
+    this.shown = shown;
+    this.button = document.querySelector(`[aria-controls="${list.id}"].lengthen`);
+    this.button.addEventListener("click", () => this.toggle());
+  }
+
+  toggle() {
+    const isShort = this.list.classList.toggle("short");
+    this.button.setAttribute("aria-expanded", String(!isShort));
+    this.update();
+    if (isShort) this.button.scrollIntoView({ block: "nearest" });
+  }
+
+  update() {
+    const more = this.list.children.length - this.shown;
+    this.button.hidden = more <= 0;
+    this.button.textContent = this.list.classList.contains("short") ? `Show ${whole(more)} more` : "Show fewer";
+  }
+}
+
 class ClusterRow {
   constructor(list, cluster) {
     this.id = cluster.id;

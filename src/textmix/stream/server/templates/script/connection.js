@@ -30,7 +30,7 @@ function showConnection(state, text) {
 
 /** Shows the form until a token has been entered. */
 function askForToken(wrong) {
-  showConnection("waiting", "Waiting for the token");
+  showConnection("token", "Waiting for the token");
   byId("token-wrong").textContent = wrong;
   byId("stream").hidden = true;
   tokenForm.hidden = false;
@@ -43,6 +43,7 @@ function askForToken(wrong) {
       byId("token").value = "";
       tokenForm.hidden = true;
       byId("stream").hidden = false;
+      showConnection("waiting", "Connecting…");
       resolve();
     }, { once: true });
   });

@@ -6,10 +6,11 @@ const BETWEEN_SENTENCES = 10000; // milliseconds
 
 /** The newest first, so many at most. */
 class Feed {
-  constructor(name, most) {
+  constructor(name, most, shown = 0) {
     this.list = byId(name);
     this.none = byId(`${name}-none`);
     this.most = most;
+    this.lengthener = shown ? new Lengthener(this.list, shown) : null;
   }
 
   add(key, item, isFresh) {
@@ -17,7 +18,7 @@ class Feed {
     if (isFresh) item.classList.add("fresh");
     this.list.prepend(item);
     while (this.list.children.length > this.most) this.list.lastElementChild.remove();
-    this.none.hidden = true;
+    this.changed();
   }
 
   find(key) {
@@ -28,12 +29,19 @@ class Feed {
   keep(keys) {
     const kept = new Set(keys.map(String));
     for (const item of [...this.list.children]) if (!kept.has(item.dataset.key)) item.remove();
+    this.changed();
+  }
+
+  changed() {
     this.none.hidden = this.list.children.length > 0;
+    if (this.lengthener) this.lengthener.update();
   }
 }
 
-const outliersFeed = new Feed("outliers", MOST_OUTLIERS);
+const outliersFeed = new Feed("outliers", MOST_OUTLIERS, 5);
 const eventsFeed = new Feed("events", MOST_EVENTS);
+
+let knownOutliers = false; // whether those from before the page was opened have come
 
 /** A text that fits nowhere; with an id that is listed already it takes the place of that text. */
 function showOutlier(outlier) {
@@ -42,7 +50,30 @@ function showOutlier(outlier) {
   if (old) old.remove();
   const item = textItem(outlier, foreignText(outlier.id, "span"), isNumber(outlier.outlier_score) ? element("span", {}, `score ${decimal(outlier.outlier_score)}`) : null);
   item.dataset.shown = JSON.stringify(outlier);
-  outliersFeed.add(outlier.id, item, true);
+  outliersFeed.add(outlier.id, item, knownOutliers);
+}
+
+/** Drops those that are not there any more; comes after the ones that are told first. */
+function keepOutliers(ids) {
+  outliersFeed.keep(ids);
+  knownOutliers = true;
+}
+
+const MOST_NAMES = 1000;
+const clusterNames = new Map(); // cluster -> its name, of those we heard of last
+
+function learnName(id, name) {
+  if (!name) return;
+  clusterNames.delete(id);
+  clusterNames.set(id, name);
+  if (clusterNames.size > MOST_NAMES) clusterNames.delete(clusterNames.keys().next().value);
+}
+
+const knownName = (id) => visible(shownName({ id, name: clusterNames.get(id) }));
+
+/** Names in the feed that were not known when their event came. */
+function showLearnedNames() {
+  for (const node of byId("events").querySelectorAll("[data-into]")) node.textContent = knownName(Number(node.dataset.into));
 }
 
 /** What happened, in words. */
@@ -50,12 +81,13 @@ function eventWords(event) {
   const name = foreignText(shownName({ id: event.cluster, name: event.name }), "b");
   if (event.kind === "born") return ["New: ", name];
   if (event.kind === "grows") return [name, ` grows fast: ${countedTexts(event.size)}`];
-  if (event.kind === "merged") return [name, ` went into cluster ${event.into} with ${countedTexts(event.size)}`];
+  if (event.kind === "merged") return [name, " went into ", foreign(knownName(event.into), "b", { "data-into": event.into }), ` with ${countedTexts(event.size)}`];
   if (event.kind === "died") return [name, " has no texts any more"];
   return [name, ` ${event.kind}`];
 }
 
 function showEvent(event, isFresh) {
+  if (event.kind === "born" || event.kind === "grows") learnName(event.cluster, event.name);
   const item = element("li", {}, element("time", { datetime: event.time }, shortMoment(event.time)), element("p", {}, clusterDot(event.cluster), ...eventWords(event)));
   if (!eventsFeed.find(event.number)) eventsFeed.add(event.number, item, isFresh);
 }

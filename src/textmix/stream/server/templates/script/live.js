@@ -8,6 +8,7 @@ const FRESH = 8000;
 const MINUTE = 60000;
 
 const largestList = new ClusterList(byId("clusters"));
+const largestLengthener = new Lengthener(byId("clusters"), 10);
 const newestList = new ClusterList(byId("newest"));
 const bornAt = new Map(); // cluster -> when we heard of it
 const arrivals = []; // [when, how many] of the last minute
@@ -41,7 +42,10 @@ async function look() {
 function showClusters(page, newest) {
   const largest = page.clusters.length ? page.clusters[0].size : 1;
   largestList.show(page.clusters, largest, isFresh);
+  largestLengthener.update();
   newestList.show(newest, largest, isFresh);
+  for (const { id, name } of [...newest, ...page.clusters]) learnName(id, name);
+  showLearnedNames();
   const rest = page.n_clusters - page.clusters.length;
   byId("clusters-rest").textContent = rest ? `And ${counted(rest, "more cluster", "more clusters")}.` : page.clusters.length ? "" : "None yet.";
   byId("newest-none").hidden = newest.length > 0;
@@ -80,7 +84,7 @@ async function showEarlier(last) {
 function handle(kind, data) {
   if (kind === "state") showState(data);
   else if (kind === "outlier") showOutlier(data);
-  else if (kind === "outliers") outliersFeed.keep(data.ids);
+  else if (kind === "outliers") keepOutliers(data.ids);
   else {
     if (kind === "born") {
       bornAt.set(data.cluster, Date.now());
