@@ -79,7 +79,7 @@ def speed() -> None:
     print("| sweeps | titles a second | batches of 100 | clusters |")
     print("|---:|---:|---:|---:|")
     for n_sweeps in (0, 10):
-        stream = StreamClusterer(n_sweeps=n_sweeps).partial_fit(titles.make(20_000))
+        stream = StreamClusterer().partial_fit(titles.make(20_000)).set_params(n_sweeps=n_sweeps)
         rates = []
         for size, n_batches in ((1000, 60), (100, 100)):
             batches = [titles.make(size) for _ in range(n_batches)]

@@ -95,9 +95,14 @@ def known_columns(words: Sequence[str], tokenizer: Tokenizer, index: Mapping[str
 
 def _columns_of_terms(words: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Columns]:
     """All terms by first occurrence, and for each distinct word the place of its term, or -1."""
+    found = terms(words, tokenizer)
+    if not tokenizer.stem and tokenizer.tokenizer is None:  # then the terms of different words are different
+        vocabulary = [term for term in found if term is not None]
+        is_kept = np.array([term is not None for term in found], dtype=bool)
+        return vocabulary, np.where(is_kept, np.cumsum(is_kept, dtype=np.int32) - np.int32(1), np.int32(-1))
     index: dict[str, int] = {}
     columns = np.fromiter(
-        (-1 if term is None else index.setdefault(term, len(index)) for term in terms(words, tokenizer)),
+        (-1 if term is None else index.setdefault(term, len(index)) for term in found),
         dtype=np.int32,
         count=len(words),
     )

@@ -30,7 +30,7 @@ from textmix.results.words import ScoredWord, leading_words, telling_scores
 from textmix.stream.statistics import ANY_NUMBER, NO_CLUSTER, StreamStatistics
 
 GROWTH_TO_CHECK = 2.0  # a cluster is compared with all others once it has grown by this factor
-ARRIVED_TO_CHECK = 0.3  # and all clusters are once so many documents have come, as a share of those kept
+ARRIVED_TO_CHECK = 0.5  # and all clusters are once so many documents have come, as a share of those kept
 MOST_GONE = 0.25  # rows of documents that have gone, as a share of those kept, before all is laid out anew
 MAX_PASSES = 20  # greedy passes over a batch
 BLOCK_CELLS = 1 << 20  # documents × clusters whose probabilities are computed at a time
