@@ -39,6 +39,8 @@ def serve(folder: Path, settings: Settings, port: int, started: Callable[[str, i
         except KeyboardInterrupt:  # uvicorn raises the signal again when all is done
             if not server.should_exit:
                 raise
+        finally:
+            gc.unfreeze()  # so that all is collected at exit, as in any program
 
 
 class Server(uvicorn.Server):
