@@ -33,7 +33,7 @@ NARROW_CHART = re.compile(r"^3\d\d(\.\d+)?$")
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it holds the event loop of its process, and others need it after this file
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
@@ -113,7 +113,7 @@ def page(open_page: Callable[..., Page], address_without_charts: str) -> Page:
     return open_page(address_without_charts)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def window(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
     """One window for all tests of charts, and its troubles: Plotly takes a second or two to start."""
     context = browser.new_context(viewport=WIDE)
