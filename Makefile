@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test pytest browser lint docs docs-screenshots bench faults kills lock clean
+.PHONY: demo test pytest test-lowest test-newest browser lint docs docs-screenshots bench faults kills lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
@@ -14,6 +14,17 @@ test: $(VENV)/installed-dev
 # Files of tests side by side on two cores; more would compile the same kernels once more each.
 pytest: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The tests with the oldest versions that pyproject.toml allows, or with the newest there are instead of those in
+# constraints.txt: make test-lowest PYTHON=python3.11, make test-newest PYTHON=python3.13.
+test-lowest test-newest: test-%:
+	rm -rf build/$* && $(PYTHON) -m venv build/$*
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/$*/bin/uv pip compile --python build/$*/bin/python --quiet --no-header --resolution $(RESOLUTION_$*) --extra dev pyproject.toml -o build/$*/constraints.txt
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check -c build/$*/constraints.txt -e '.[dev]'
+	NUMBA_CACHE_DIR=$(CURDIR)/build/$*/kernels build/$*/bin/python -m pytest -n 2 --dist loadfile
+RESOLUTION_lowest := lowest-direct
+RESOLUTION_newest := highest
 
 # A browser for the tests of the page; without one they are skipped. Debian's, since that needs no download of its own.
 browser:

@@ -138,8 +138,6 @@ def test_an_interrupt_outside_the_sampler_is_one_line_and_130():
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
-        # A shell that runs the tests in the background lets them, and what they start, ignore SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdin is not None
     assert process.stderr is not None

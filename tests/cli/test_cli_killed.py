@@ -100,7 +100,7 @@ for deadly, numbers in MOMENTS.items():
             assert (out / name).read_bytes() == (whole / name).read_bytes(), (moment, name)
         assert not work.exists(), moment
         assert not list(out.glob(".textmix-*")), moment
-        print(*moment)
+        print(*moment, flush=True)  # a child would print again what waits in a buffer when it is forked
 """
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from textmix.kernels.em import multiply
 
+DEADLINE = 120.0  # seconds until a test gives up waiting; a busy machine needs more than a quiet one
+
 
 class Weights(NamedTuple):
     marks: np.ndarray  # of odd length in bytes, so that what follows it in a message is not aligned
@@ -57,7 +59,7 @@ def note(folder: Path, what: str) -> None:
 
 
 def wait_for(folder: Path, pattern: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + DEADLINE
     while not any(folder.glob(pattern)):
         assert time.monotonic() < deadline, f"no {pattern}"
         time.sleep(0.01)
