@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test pytest test-lowest test-newest browser lint docs docs-screenshots bench faults kills lock clean
+.PHONY: demo test pytest test-lowest test-newest browser lint docs docs-screenshots bench faults kills fuzz lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
@@ -55,6 +55,11 @@ faults: $(VENV)/installed-dev
 # A stream is killed fifty times; `make test` kills it some times.
 kills: $(VENV)/installed-dev
 	$(BIN)/python tests/stream/test_durable_killed.py 50
+
+# Random calls of estimators, streams, readers and saved runs, with bounds checks in kernels: make fuzz MINUTES=30.
+MINUTES ?= 10
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES)
 
 bench: $(VENV)/installed-bench
 	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million larger_than_memory stream stream_http; do ../$(BIN)/python $$script.py || exit 1; done

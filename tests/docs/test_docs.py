@@ -127,3 +127,10 @@ def test_screenshots_are_small_and_shown():
     there = set((DOCS / "_static" / "screenshots").glob("*.png"))
     assert there == shown
     assert all(path.stat().st_size < MAX_SCREENSHOT for path in there)
+
+
+def test_the_dangers_of_a_dask_cluster_are_documented_where_its_address_is():
+    many = (ROOT / "README.md").read_text().partition("## Many texts")[2].partition("\n## ")[0]
+    assert "--scheduler" in many
+    for word in ("unpickled", "neither encrypted nor authenticated", "tls://"):
+        assert word in many

@@ -317,7 +317,7 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="A Dask cluster, tcp://…; its workers must see the work folder.",
+        help="A Dask cluster you trust, tcp://… or tls://…; its workers must see the work folder.",
         rich_help_panel=PLACE,
     ),
 ]
