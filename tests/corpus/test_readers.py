@@ -326,3 +326,19 @@ def test_ctrl_c_while_duckdb_works_is_ctrl_c(message):
 def test_other_errors_of_duckdb_stay_what_they_are():
     with pytest.raises(RuntimeError, match="another"), interruptible():
         raise RuntimeError("another")
+
+
+CONTENTS = {
+    "a.txt": ["one line", "a\r\nb\nc\r\n", "a\r\n\r\nb\n", "a\rb\n", "a\n\n\n"],
+    "a.csv": ['id,text\r\n1,"two\r\nlines"\r\n2,"b\nc"\r\n', 'text\na\r\n"b\rc"\n', 'text,id\n"a",1'],
+    "a.jsonl": ['{"text": "a"}\r\n{"text": "b"}\n', '{"text": "a"}'],
+}
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, each) for name, contents in CONTENTS.items() for each in contents]
+)
+def test_a_packed_file_gives_the_rows_of_the_file_itself(tmp_path, name, content, packing):
+    plain, packed = (read(write(tmp_path / f"{name}{ending}", content)) for ending in ("", packing))
+    assert (packed.texts, packed.skipped, packed.report.notes) == (plain.texts, plain.skipped, plain.report.notes)

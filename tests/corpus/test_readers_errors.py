@@ -266,11 +266,6 @@ def test_a_header_that_cannot_be_read(tmp_path: Path) -> None:
         assert message(path).startswith(f'the header line of "{path}" cannot be read')
 
 
-def test_a_zstandard_text_with_mixed_line_ends(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.txt.zst", "a\r\nb\nc\r\n")
-    assert message(path) == f'"{path}" mixes line endings; unpack it first (zstd -d) and read the unpacked file'
-
-
 def test_a_batch_size_of_nothing(table: Path) -> None:
     with pytest.raises(InputError, match="batch_size must be at least 1"):
         DocumentReader([table], batch_size=0)

@@ -5,7 +5,7 @@
 | reader.py | `DocumentReader`: the inputs' checks, the choice of columns, the batches |
 | inputs.py | which files a list of paths, patterns and "-" stands for |
 | identify.py | what a file is: compression, format, "this is an Excel file" |
-| source.py, zstd.py | the bytes of a file, unpacked, in blocks and lines |
+| source.py | the bytes of a file, unpacked, in blocks and lines |
 | columns.py | which column holds the text; a column that is missing |
 | table.py | what every format offers |
 | duck.py | how DuckDB is asked |

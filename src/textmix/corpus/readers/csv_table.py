@@ -15,10 +15,8 @@ from textmix.corpus.readers.table import (
     Row,
     Rows,
     Table,
-    blurred_lines,
     fast_then_careful,
     in_chunks,
-    note_blurred_lines,
 )
 
 # Without it DuckDB keeps 32 MB for each thread; `parallel = false` is no way to save memory, it keeps the
@@ -41,8 +39,6 @@ class CsvTable(Table):
         self._is_head_all = len(head) < HEAD_BYTES
         self._dialect = _dialect(head, source.name, is_tsv=is_tsv)
         self.columns = list(self._dialect.columns)
-        if len(self.columns) == 1 and source.has_blurred_lines:
-            raise blurred_lines(source.name)
 
     def is_empty(self) -> bool:
         """Whether the file ends after its header."""
@@ -54,9 +50,6 @@ class CsvTable(Table):
         def careful(n_delivered: int) -> Iterator[Rows]:
             return in_chunks(islice(self._careful_rows(chosen, report), n_delivered, None))
 
-        if self._source.has_blurred_lines:
-            note_blurred_lines(self._source, report)
-            return careful(0)
         check = check_csv(self._source.blocks(), self._dialect.delimiter, len(self.columns))
         if not check.is_clean:
             return careful(0)

@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from textmix.corpus.readers import zstd
 from textmix.corpus.readers.columns import TEXT_COLUMN_NAMES
 from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
 from textmix.corpus.readers.inputs import InputFile
 from textmix.corpus.readers.report import InputError
-from textmix.corpus.readers.source import GZIP_MAGIC, Compression, Source, unreadable
+from textmix.corpus.readers.source import GZIP_MAGIC, ZSTD_MAGICS, Compression, Source, unreadable
 
 Format = Literal["csv", "tsv", "json", "parquet", "txt"]
 
@@ -78,9 +77,8 @@ def open_source(file: InputFile) -> Source:
     found: Compression = "none"
     if magic.startswith(GZIP_MAGIC):
         found = "gzip"
-    elif magic[:4] == zstd.MAGIC or magic[:4] in zstd.SKIPPABLE_MAGICS:
+    elif magic.startswith(ZSTD_MAGICS):
         found = "zstd"
-        zstd.check_complete(file.path, file.name)
     if promised and magic and found != promised:
         raise InputError(f'"{file.name}" is damaged: its name ends in {extension} but it is not such a file')
     return Source(file.path, file.name, found)

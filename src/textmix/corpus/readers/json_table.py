@@ -16,7 +16,7 @@ from textmix.corpus.readers.duck import fetch_row, literal_path, stream_rows
 from textmix.corpus.readers.json_records import JsonValues, Record, read_json_lines, value_text
 from textmix.corpus.readers.report import Fault, InputError, ReadReport
 from textmix.corpus.readers.source import HEAD_BYTES, LONGEST_RECORD, Source, lists_of_lines, split_lines
-from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks, note_blurred_lines
+from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks
 
 Layout = Literal["newline_delimited", "array", "unstructured"]
 
@@ -54,7 +54,6 @@ class JsonTable(Table):
 
         n_clean = self._count_if_clean()
         if n_clean is None:
-            note_blurred_lines(self._source, report)
             return careful(0)
         values = ", ".join("json ->> ?" for _ in keys)
         query = f"SELECT {values} FROM {self._objects}"

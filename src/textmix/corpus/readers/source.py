@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from textmix.corpus.readers import zstd
 from textmix.corpus.readers.report import InputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Compression = Literal["none", "gzip", "zstd"]
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 18
-LONGEST_RECORD = zstd.LONGEST_LINE
+LONGEST_RECORD = 16 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGICS = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))  # RFC 8878, 3.1
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,6 @@ class Source:
     path: Path
     name: str
     compression: Compression = "none"
-
-    @cached_property
-    def _zstd_content(self) -> zstd.ZstdContent:
-        return zstd.examine(self.path, self.name)
-
-    @property
-    def has_blurred_lines(self) -> bool:
-        """Whether a Zstandard file mixes line endings: then its carriage returns come out as line feeds."""
-        return self.compression == "zstd" and self._zstd_content.endings is zstd.LineEndings.MIXED
 
     def head(self) -> bytes:
         """The first bytes, as many as hold a line if one is not too long, without a byte order mark."""
@@ -60,26 +56,23 @@ class Source:
 
     def lines(self, separator: bytes = b"\n") -> Iterator[bytes | None]:
         """The lines without their separator; None stands for one that is too long."""
-        if self.compression == "zstd":  # DuckDB has removed a byte order mark and all separators
-            return self._zstd_content.lines()
         return split_lines(self.blocks(), separator)
 
     def _blocks(self, size: int) -> Generator[bytes, None, None]:
-        if self.compression == "zstd":
-            yield from _join_lines(self._zstd_content.lines(), size)
-            return
         try:
             with self._open() as file:
                 while block := file.read(size):
                     yield block
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(f'"{self.name}" is damaged: it cannot be unpacked as gzip') from error
+        except (gzip.BadGzipFile, zlib.error, zstd.ZstdError, EOFError) as error:
+            raise InputError(f'"{self.name}" is damaged: it cannot be unpacked as {self.compression}') from error
         except OSError as error:
             raise unreadable(self.name, error) from error
 
     def _open(self) -> BinaryIO:
         if self.compression == "gzip":
             return cast(BinaryIO, gzip.open(self.path, "rb"))
+        if self.compression == "zstd":
+            return cast(BinaryIO, zstd.open(self.path, "rb"))
         return open(self.path, "rb")
 
 
@@ -110,17 +103,3 @@ def lists_of_lines(blocks: Iterable[bytes], separator: bytes = b"\n") -> Iterato
             is_too_long, rest = True, b""
     if is_too_long or rest:
         yield [None if is_too_long else rest]
-
-
-def _join_lines(lines: Iterable[bytes | None], size: int) -> Iterator[bytes]:
-    """Blocks of at least `size` bytes, every line with a line feed; an invalid byte for a line too long."""
-    waiting: list[bytes] = []
-    n_bytes = 0
-    for line in lines:
-        waiting.append(b"\xff" if line is None else line)
-        n_bytes += len(waiting[-1]) + 1
-        if n_bytes >= size:
-            yield b"\n".join(waiting) + b"\n"
-            waiting, n_bytes = [], 0
-    if waiting:
-        yield b"\n".join(waiting) + b"\n"

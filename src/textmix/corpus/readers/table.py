@@ -9,7 +9,6 @@ import duckdb
 
 from textmix.corpus.readers.columns import Column
 from textmix.corpus.readers.report import InputError, ReadReport
-from textmix.corpus.readers.source import Source
 
 Row = tuple[str | None, ...]
 Rows = list[Row]
@@ -68,14 +67,3 @@ def fast_then_careful(
         return
     if n_delivered != n_expected:
         raise InputError(f"{name} holds {n_expected:,} rows but {n_delivered:,} were read; please report this")
-
-
-def note_blurred_lines(source: Source, report: ReadReport) -> None:
-    """Say that a Zstandard file with mixed line endings cannot be read to the letter."""
-    if source.has_blurred_lines:
-        report.notes.append(f"{source.name} mixes line endings: line numbers and line ends in texts are not exact.")
-
-
-def blurred_lines(name: str) -> InputError:
-    """The error for a Zstandard file whose lines cannot be told apart for certain."""
-    return InputError(f'"{name}" mixes line endings; unpack it first (zstd -d) and read the unpacked file')

@@ -10,7 +10,7 @@ from textmix.corpus.readers.identify import describe_binary
 from textmix.corpus.readers.inputs import InputFolder
 from textmix.corpus.readers.report import INVALID_UTF8, NOT_TEXT, TOO_LONG, Fault, ReadReport
 from textmix.corpus.readers.source import BYTE_ORDER_MARK, HEAD_BYTES, LONGEST_RECORD, Source, unreadable
-from textmix.corpus.readers.table import Row, Rows, Table, blurred_lines, in_chunks
+from textmix.corpus.readers.table import Row, Rows, Table, in_chunks
 
 
 class LinesTable(Table):
@@ -19,8 +19,6 @@ class LinesTable(Table):
     has_columns = False
 
     def __init__(self, source: Source, head: bytes) -> None:
-        if source.has_blurred_lines:
-            raise blurred_lines(source.name)
         self.name = source.name
         self.columns: list[Column] = []
         self._source = source
