@@ -212,6 +212,38 @@ def test_a_faulty_concentration_is_refused(alpha):
         DirichletProcessMixture(alpha=alpha).fit(np.ones((3, 4)))
 
 
+def small_counts(n_documents=60, n_words=12, seed=0):
+    return np.random.default_rng(seed).poisson(0.6, (n_documents, n_words)) + np.eye(n_documents, n_words, dtype=int)
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "metropolis", "parallel", "auto"])
+@pytest.mark.parametrize("n_start_clusters", [1, 10, 5000])
+def test_a_process_never_has_more_than_max_clusters(inference, n_start_clusters):
+    X = small_counts()
+    model = DirichletProcessMixture(
+        50.0, max_clusters=2, n_start_clusters=n_start_clusters, inference=inference, switch=1, n_sweeps=3, n_jobs=1
+    ).fit(X)
+    assert 1 <= model.n_clusters_ <= 2
+    assert model.trace_["n_clusters"].max() <= 2
+    has_words = X.any(axis=1)
+    assert (model.labels_[has_words] >= 0).all()
+    assert (model.labels_[~has_words] == -1).all()
+    np.testing.assert_allclose(model.probabilities_[has_words].sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "metropolis", "parallel"])
+def test_a_process_may_start_from_more_clusters_than_there_are_documents(inference):
+    model = DirichletProcessMixture(
+        5.0, n_start_clusters=5000, inference=inference, switch=1, n_sweeps=3, n_jobs=1
+    ).fit(small_counts())
+    assert model.n_clusters_ <= 60
+
+
+def test_a_learned_concentration_goes_without_max_clusters():
+    with pytest.raises(ValueError, match='alpha="learn" does not go with max_clusters'):
+        DirichletProcessMixture("learn", max_clusters=5).fit(small_counts())
+
+
 def test_a_concentration_may_follow_the_number_of_documents_with_words():
     model = DirichletProcessMixture(alpha="0.5n")
     assert model._concentration(10) == 5.0

@@ -38,10 +38,11 @@ class DirichletProcessMixture(GibbsMixture):
     alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
         Gamma priors of what is learned.
     n_start_clusters : int, default=1
-        Number of random clusters to start from (K_0 of Algorithm 1).
+        Number of random clusters to start from (K_0 of Algorithm 1), at most max_clusters.
     max_clusters : int or None, default=None
-        Metropolis, parallel: the number of clusters K of the finite mixture that stands for the process, α/K being the
-        pseudo-count of each (DMAFP, 3.2); None: 2,000, or the number of documents if that is smaller.
+        At most this many clusters: a finite mixture of K = max_clusters stands for the process, α/K being the
+        pseudo-count of each cluster (DMAFP, 3.2). It does not go with alpha="learn". None: no limit with Gibbs
+        sampling; for metropolis and parallel, which need one, 2,000 or the number of documents if that is smaller.
     inference, n_sweeps, tol, sampler, polish, outlier_size, refresh_every, n_steps, switch, word_probabilities, \
 leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         As for DirichletMultinomialMixture, and so are the fitted attributes.
@@ -108,6 +109,12 @@ leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
         self.progress = progress
 
     def _make_prior(self, n_documents: int) -> Prior:
+        if self.max_clusters is not None:
+            if self.alpha == "learn":
+                raise ValueError(
+                    'alpha="learn" does not go with max_clusters; give alpha a number, or leave max_clusters out'
+                )
+            return self._make_finite_prior(n_documents)
         return dirichlet_process(self._concentration(n_documents), n_documents)
 
     def _make_finite_prior(self, n_documents: int) -> Prior:

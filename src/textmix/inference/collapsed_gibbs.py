@@ -155,6 +155,8 @@ class GibbsState:
         capacity = n_clusters
         if not labelled:
             n_clusters = compact_labels(self.labels, int(self.labels.max(initial=-1)) + 1)
+            if n_clusters > self.prior.max_clusters + spare:
+                raise ValueError(f"labels are of {n_clusters:,} clusters, but the prior allows {capacity:,}")
             capacity = roomy(grow * n_clusters, self.prior.max_clusters) + spare
         self.clusters = lay_out_clusters(
             self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs, labelled

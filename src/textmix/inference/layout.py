@@ -93,6 +93,19 @@ def build_pair_room(documents: Documents) -> PairRoom:
     return PairRoom(np.empty(documents.words.size, np.uint32), np.empty_like(documents.counts))
 
 
+def check_labels_fit(labels: NDArray[np.int32], n_documents: int, n_clusters: int) -> None:
+    """Raise ValueError unless every document has a label from −1 (none) to n_clusters − 1.
+
+    Kernels write statistics at the places that labels name, without a check of their own.
+    """
+    if labels.size != n_documents:
+        raise ValueError(f"there are {labels.size:,} labels, but {n_documents:,} documents")
+    lowest, highest = int(labels.min(initial=-1)), int(labels.max(initial=-1))
+    if lowest < -1 or highest >= n_clusters:
+        wrong = lowest if lowest < -1 else highest
+        raise ValueError(f"labels must be from −1 to {n_clusters - 1}, but one is {wrong}")
+
+
 def lay_out_clusters(
     prepared: Prepared,
     labels: NDArray[np.int32],
@@ -109,6 +122,7 @@ def lay_out_clusters(
     labelled: slots belong to their clusters for good.
     """
     documents, n_words = prepared.documents, prepared.list_starts.size - 1
+    check_labels_fit(labels, documents.lengths.size, capacity)
     count_type = documents.counts.dtype
     clusters = Clusters(
         labels=labels,

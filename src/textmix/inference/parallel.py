@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.inference.layout import build_scratch, tabulate_lengths
+from textmix.inference.layout import build_scratch, check_labels_fit, tabulate_lengths
 from textmix.inference.partitioned import select_documents
 from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
@@ -138,8 +138,10 @@ class Merger:
 
 def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outcome:
     """A step that moves nothing: what these labels add to the statistics of no documents."""
+    n_labels = task.statistics.sizes.size
+    check_labels_fit(labels, documents.lengths.size, n_labels)
     nowhere = np.full(labels.size, -1, np.int32)
-    return _outcome(documents, nowhere, labels, 0.0, task.statistics.sizes.size)
+    return _outcome(documents, nowhere, labels, 0.0, n_labels)
 
 
 def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32], partition: int) -> Outcome:

@@ -86,7 +86,9 @@ def fit_partition(
     if isinstance(start, str):
         labels = np.full(has_words.size, -1, np.int32)
     elif isinstance(start, int):
-        labels = generator(seed, START).integers(start, size=has_words.size, dtype=np.int32)
+        # A process has no limit: whatever number is given, there are no more clusters than documents.
+        n_start = start if prior.concentration > 0.0 else min(start, prior.max_clusters)
+        labels = generator(seed, START).integers(n_start, size=has_words.size, dtype=np.int32)
     else:
         labels = start.astype(np.int32)
     labels[~has_words] = -1

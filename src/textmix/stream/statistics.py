@@ -17,6 +17,7 @@ from textmix.inference.layout import (
     MAX_LENGTHS,
     SPARE_SLOTS,
     build_scratch,
+    check_labels_fit,
     n_active_clusters,
     plain_length_limit,
     tabulate_lengths,
@@ -168,6 +169,7 @@ class StreamStatistics:
             for values, fill in ((self.cluster_ids, NO_CLUSTER), (self._checked, 0))
         )
         documents, n_words = self.kept.documents, max(2 * self.words.n_columns, MAX_LENGTHS)
+        check_labels_fit(labels, self.kept.n_rows, capacity)
         self._rooms = np.zeros(n_words, np.int32)
         self._rooms[: self.words.n_columns] = 2 * np.bincount(
             documents.words[: self.kept.n_entries], minlength=self.words.n_columns
