@@ -498,3 +498,10 @@ def test_a_corpus_is_shown_by_its_size_and_first_words():
     corpus = Corpus.from_texts(["red apple pie for all of us", "green apple"], language=None)
     assert repr(corpus) == "Corpus(2 documents, 8 words: red, apple, pie, for, all, …)"
     assert repr(Corpus.from_texts(["red apple"])) == "Corpus(1 documents, 2 words: red, apple)"
+
+
+@pytest.mark.parametrize("value", [1e38, 2.0**63, 1e300])
+def test_counts_that_no_whole_number_holds_stay_as_they_are(value):
+    counts = Corpus.from_counts(np.array([[value, 1.0]])).counts
+    assert counts.dtype == np.float64
+    assert counts.toarray().tolist() == [[value, 1.0]]

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from textmix.corpus.corpus import Corpus
-from textmix.corpus.matrix import is_sparse
+from textmix.corpus.matrix import check_sparse, is_sparse
 
 
 class _WordSelector(SelectorMixin, BaseEstimator):
@@ -166,24 +166,26 @@ class LogIdfWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 def _checked(transformer: Any, X: Any, dtype: Any) -> Any:
     """X as a matrix to fit to; no word of a document is stored twice."""
     transformer._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
-    counts = X.counts if isinstance(X, Corpus) else X
+    counts = check_sparse(X.counts if isinstance(X, Corpus) else X)
     counts = validate_data(transformer, counts, accept_sparse="csr", dtype=dtype)
-    if is_sparse(counts) and not counts.has_canonical_format:
-        counts = counts.copy()
-        counts.sum_duplicates()
+    if is_sparse(counts):
+        counts = type(counts)(counts)  # whether its columns are in order is found out, not remembered
+        if not counts.has_canonical_format:
+            counts = counts.copy()
+            counts.sum_duplicates()
     return counts
 
 
 def _counts_for(transformer: Any, X: Any) -> Any:
-    """X, or the counts of a Corpus, whose columns must be those that were fitted."""
+    """X, or the counts of a Corpus, whose columns must be those that were fitted; sparse ones are checked."""
     if not isinstance(X, Corpus):
-        return X
+        return check_sparse(X)
     fitted = transformer._vocabulary
     if fitted is not None and fitted is not X.vocabulary and list(fitted) != list(X.vocabulary):
         raise ValueError(
             "this Corpus has other columns than the one that was fitted; count new texts by that one's count(texts)"
         )
-    return X.counts
+    return check_sparse(X.counts)
 
 
 def _names_in(transformer: Any, input_features: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from textmix.corpus import Corpus
-from textmix.corpus.matrix import is_sparse
+from textmix.corpus.matrix import check_sparse, is_sparse
 from textmix.kernels import counts as count_kernels
 
 MAX_TOTAL = 2.0**60  # sums of counts are kept as 64-bit integers
@@ -26,8 +26,7 @@ class CheckedCounts(NamedTuple):
 
 def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCounts:
     """Check X (sparse or dense counts, or a Corpus): its shape, and that counts are finite and not negative."""
-    if isinstance(X, Corpus):
-        X = X.counts
+    X = check_sparse(X.counts if isinstance(X, Corpus) else X)
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     if X.dtype.kind not in "iu" and X.dtype != np.float32:
         # bool, and floats that neither SciPy nor compiled code knows; no copy where it is float64 already.

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from textmix.corpus import Corpus
-from textmix.corpus.matrix import is_sparse
+from textmix.corpus.matrix import check_sparse, is_sparse
 from textmix.corpus.selection import log_idf, weigh_words
 from textmix.estimators.counts import canonical
 from textmix.estimators.em_mixture import EMMixture
@@ -221,8 +221,7 @@ class VonMisesFisherMixture(EMMixture):
         )
 
     def _check(self, X: Any, *, reset: bool) -> Any:
-        if isinstance(X, Corpus):
-            X = X.counts
+        X = check_sparse(X.counts if isinstance(X, Corpus) else X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if not is_sparse(X):
             return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)

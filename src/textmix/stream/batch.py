@@ -73,7 +73,7 @@ class BatchCounter:
     def count(self, X: Any, *, learn: bool) -> tuple[scipy.sparse.csr_array, list[str]]:
         """The counts matrix and its words; a batch that is not learned from says nothing about the language."""
         if isinstance(X, Corpus):
-            return _whole(X.counts), list(X.vocabulary)
+            return _whole(as_counts(X.counts)), list(X.vocabulary)
         if getattr(X, "ndim", 1) == 2:
             matrix = _whole(as_counts(X))
             return matrix, [f"word_{column}" for column in range(matrix.shape[1])]
