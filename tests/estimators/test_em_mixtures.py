@@ -220,6 +220,12 @@ def test_more_clusters_than_documents_is_an_error(kind):
 
 
 @every_class
+def test_no_document_with_words_is_an_error(kind):
+    with pytest.raises(ValueError, match=r"n_samples=0 .* n_clusters=2"):
+        kind(2).fit(np.zeros((3, 2), int))
+
+
+@every_class
 def test_as_many_clusters_as_documents(kind):
     model = kind(3, assignment="hard", n_init=10).fit(np.eye(3, dtype=int) * 4)
     assert sorted(model.labels_.tolist()) == [0, 1, 2]
@@ -324,6 +330,17 @@ def test_any_type_of_number(kind, dtype):
         np.testing.assert_array_equal(model.labels_, expected.labels_)
         np.testing.assert_allclose(model.score_samples(given), expected.score_samples(counts.astype(float)))
         np.testing.assert_array_equal(model.cluster_word_counts_.toarray(), expected.cluster_word_counts_.toarray())
+
+
+@every_class
+@pytest.mark.parametrize("dtype", [">i4", ">f8", ">f4", ">u2"])
+def test_any_order_of_bytes(kind, dtype):
+    counts, _ = three_topics()
+    expected = kind(3).fit(counts)
+    np.testing.assert_array_equal(kind(3).fit(counts.astype(dtype)).labels_, expected.labels_)
+    swapped = scipy.sparse.csr_array(counts)
+    swapped.data = swapped.data.astype(dtype)
+    np.testing.assert_array_equal(expected.predict(swapped), expected.predict(counts))
 
 
 @every_class
@@ -558,3 +575,42 @@ def test_no_warning_where_all_clusters_hold_documents():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MultinomialMixture(3, assignment="annealed").fit(counts)
+
+
+# Numbers at the ends of what floats hold
+
+
+@every_assignment
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize(
+    ("dtype", "exponent"),
+    [(np.float64, 1010), (np.float64, -600), (np.float64, -1074), (np.float32, 120), (np.float32, -140)],
+)
+def test_directions_are_those_of_vectors_of_any_length(assignment, make, dtype, exponent):
+    counts, _ = three_topics()
+    model = VonMisesFisherMixture(3, assignment=assignment, weighting=None)
+    expected = model.fit(make(counts.astype(dtype))).labels_
+    scaled = make(np.ldexp(counts.astype(dtype), exponent))
+    np.testing.assert_array_equal(model.fit(scaled).labels_, expected)
+    np.testing.assert_array_equal(model.predict(scaled), expected)
+    np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+def test_huge_numbers_can_be_weighted(make):
+    counts, _ = three_topics()
+    model = VonMisesFisherMixture(3, weighting="log_idf")
+    expected = model.fit(make(counts.astype(float))).labels_
+    np.testing.assert_array_equal(model.fit(make(np.ldexp(counts.astype(float), 1019))).labels_, expected)
+
+
+@every_assignment
+@pytest.mark.parametrize("count", [5e-324, 1e-310, 1e-200])
+def test_edcm_takes_counts_however_small(assignment, count):
+    counts = three_topics()[0] * count
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        model = EDCMMixture(3, assignment=assignment).fit(counts)
+    assert (model.labels_ >= 0).all()
+    np.testing.assert_allclose(model.predict_proba(counts).sum(axis=1), 1.0)
+    for values in (model.outlier_scores_, model.score_samples(counts), model.components_, model.trace_["objective"]):
+        assert np.isfinite(values).all()

@@ -451,6 +451,13 @@ def test_documents_without_words_belong_nowhere(variant):
 
 
 @every_variant
+def test_documents_without_words_have_no_probabilities_where_no_cluster_is_empty(variant):
+    model = make(variant, 1).fit(np.array([[1, 2, 0], [0, 0, 0], [2, 1, 1]]))
+    assert np.isnan(model.probabilities_[1]).all()
+    np.testing.assert_allclose(model.probabilities_[[0, 2]], [[1.0, 0.0]] * 2)
+
+
+@every_variant
 def test_a_document_without_words_scores_zero(variant):
     counts, _ = three_topics()
     model = make(variant).fit(counts)

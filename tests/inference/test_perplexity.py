@@ -27,7 +27,7 @@ from textmix.inference.partition import _perplexity_move
 from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.inference.scoring import PartitionScorer
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
-from textmix.priors.finite_dirichlet import of_occupied
+from textmix.priors.finite_dirichlet import finite_dirichlet, of_occupied
 
 # Huge counts are left out: e to the 10^7 is nothing that a slow sum could be compared with.
 NAMES = [name for name in CORPORA if name != "huge counts"]
@@ -167,6 +167,23 @@ def test_without_words_there_is_none(inference):
     assert model.perplexity(np.array([[1, 0, 2, 0]])) == pytest.approx(4.0)  # nothing is known of words
     fitted = DirichletMultinomialMixture(3, inference=inference, n_jobs=1).fit(topics())
     assert math.isnan(fitted.perplexity(np.zeros((2, 25), int)))
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "metropolis", "parallel"])
+@pytest.mark.parametrize("count", [1e-9, 1e-200, 5e-324])
+def test_tiny_counts_have_one_unless_rounding_would_decide(inference, count):
+    settings = {"inference": inference, "switch": 1, "n_sweeps": 12, "n_jobs": 1, "track_perplexity": True}
+    model = DirichletMultinomialMixture(3, beta=50.0, **settings).fit(topics() * count)
+    values = [*model.trace_["perplexity"], model.perplexity(), model.perplexity(topics() * count)]
+    if count == 1e-9:
+        np.testing.assert_allclose(values, 25.0, rtol=1e-3)  # of 25 words: so little tells nothing
+    else:
+        assert np.isnan(values).all()
+
+
+def test_one_that_no_float_holds_is_infinite():
+    model = dirichlet_multinomial(0.1, 4, 1.0, 3, at_mean=True)
+    assert perplexity(-1e9, 1, 1, 1.0, 0.0, model, finite_dirichlet(2, 0.1)) == math.inf
 
 
 def test_one_document_is_predicted_from_nothing():

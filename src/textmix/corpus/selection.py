@@ -205,8 +205,8 @@ def document_frequencies(X: Any) -> NDArray[np.int64]:
 
 def log_idf(X: Any) -> NDArray[np.float64]:
     """log(N / N_w), 0 for words of no document."""
-    frequencies = document_frequencies(X)
-    return np.asarray(np.log(X.shape[0] / np.where(frequencies > 0, frequencies, X.shape[0])))
+    frequencies, n_documents = document_frequencies(X), max(X.shape[0], 1)
+    return np.asarray(np.log(n_documents / np.where(frequencies > 0, frequencies, n_documents)))
 
 
 def weigh_words(X: Any, weights: NDArray[np.float64]) -> Any:

@@ -28,9 +28,9 @@ def check_counts(estimator: BaseEstimator, X: Any, *, reset: bool) -> CheckedCou
     """Check X (sparse or dense counts, or a Corpus): its shape, and that counts are finite and not negative."""
     X = check_sparse(X.counts if isinstance(X, Corpus) else X)
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    if X.dtype.kind not in "iu" and X.dtype != np.float32:
-        # bool, and floats that neither SciPy nor compiled code knows; no copy where it is float64 already.
-        X = X.astype(np.float64, copy=False)
+    # bool, and floats that neither SciPy nor compiled code knows, become float64; bytes come in this machine's order.
+    as_it_is = X.dtype.kind in "iu" or X.dtype == np.float32
+    X = X.astype(X.dtype.newbyteorder("=") if as_it_is else np.float64, copy=False)
     matrix = scipy.sparse.csr_array(X)
     kind, entry = count_kernels.classify_counts(matrix.data)
     if kind == count_kernels.NOT_FINITE:

@@ -376,6 +376,7 @@ class FeaturePartitionMixture(ScoredMixture):
         known = assigned.posteriors[:, self._order]
         empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._order)
         new = assigned.posteriors[:, empty].sum(axis=1)
+        new[np.isnan(known).any(axis=1)] = np.nan  # of documents without words, also where no cluster is empty
         return assigned._replace(posteriors=np.column_stack([known, new]))
 
     def _whole(self) -> Mixture:

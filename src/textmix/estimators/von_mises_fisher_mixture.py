@@ -84,7 +84,8 @@ class VonMisesFisherMixture(EMMixture):
     Attributes
     ----------
     labels_ : array of shape (n_documents,)
-        0 … n_clusters_ − 1 by falling size; −1 for documents without words (vectors of zeros).
+        0 … n_clusters_ − 1 by falling size; −1 for vectors of zeros: documents without words, and those whose words all
+        have the weight 0, since they stand in every document.
     components_ : array of shape (n_clusters, n_words)
         μ_y, the mean directions.
     kappa_ : array of shape (n_clusters,)
@@ -230,6 +231,7 @@ class VonMisesFisherMixture(EMMixture):
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         if fitting:
             self.log_idf_ = self._learn_weights_of_words(matrix)
+        matrix = scale_extreme_rows(matrix)
         keeps_lone_words_apart = fitting and self.assignment in ("hard", "stochastic")
         return Representation(
             scored=unit_rows(matrix if self.log_idf_ is None else weigh_words(matrix, self.log_idf_)),
@@ -247,6 +249,37 @@ class VonMisesFisherMixture(EMMixture):
         if self.weighting == "auto":
             return None
         raise ValueError("every word stands in every document, so log IDF weighs all of them 0; use weighting=None")
+
+
+def scale_extreme_rows(matrix: Any) -> Any:
+    """The matrix, rows whose squares floats would not hold multiplied by a power of two: the same directions.
+
+    Cost: two passes over a matrix of floats, none over one of whole numbers.
+    """
+    values = matrix.data if is_sparse(matrix) else matrix
+    if values.dtype.kind != "f" or values.size == 0:
+        return matrix
+    limits = np.finfo(values.dtype)
+    lowest, highest = float(limits.tiny) ** 0.25, float(limits.max) ** 0.25
+    largest = _largest_of_rows(matrix)
+    extreme = (largest > 0) & ((largest < lowest) | (largest > highest))
+    if not extreme.any():
+        return matrix
+    exponents = np.where(extreme, -np.frexp(largest)[1], 0)
+    if not is_sparse(matrix):
+        return np.ldexp(matrix, exponents[:, np.newaxis])
+    data = np.ldexp(matrix.data, np.repeat(exponents, np.diff(matrix.indptr)))
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _largest_of_rows(matrix: Any) -> NDArray[Any]:
+    """The largest magnitude in each row, 0 for a row without entries."""
+    if not is_sparse(matrix):
+        return np.asarray(np.maximum(matrix.max(axis=1), -matrix.min(axis=1)))
+    filled = np.diff(matrix.indptr) > 0
+    largest = np.zeros(filled.size)
+    largest[filled] = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1][filled])
+    return largest
 
 
 def unit_rows(matrix: Any) -> Any:

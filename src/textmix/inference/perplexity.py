@@ -6,6 +6,7 @@ Without the multinomial coefficient. Documents that were clustered are left out 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from textmix.inference.layout import build_scratch, plain_length_limit, tabulate
 from textmix.kernels.counts import count_lengths
 from textmix.kernels.parallel import SCORE, sweep_independently, take_log_ratios
 from textmix.kernels.state import Clusters, Documents, Logs, Model, Prior
+
+FEWEST_WORDS = 1e-12  # of a document; fractional counts may be as small as that
+LARGEST_LOG = math.log(sys.float_info.max)
 
 
 def log_predictive(documents: Documents, clusters: Clusters, model: Model, prior: Prior) -> float:
@@ -74,14 +78,17 @@ def make_logs(clusters: Clusters, model: Model, prior: Prior) -> Logs:
 def perplexity(
     log_p: float, n_with_words: int, n_others: int, n_tokens: float, log_betas: float, model: Model, prior: Prior
 ) -> float:
-    """exp(−Σ log p / Σ N) from what `log_predictive` returns; NaN without words.
+    """exp(−Σ log p / Σ N) from what `log_predictive` returns; NaN without words, ∞ where no float holds it.
+
+    NaN also where documents have fewer than FEWEST_WORDS on average: rounding alone would decide.
 
     n_others: documents in the clusters, beside the one that is predicted; log_betas: Σ log β over all words.
     """
-    if n_tokens <= 0:
+    if n_tokens <= FEWEST_WORDS * n_with_words:
         return math.nan
     total = log_p - n_with_words * math.log(n_others + prior.mass)
-    return math.exp(-(total + log_betas - n_tokens * math.log(model.vocabulary_beta)) / n_tokens)
+    log_perplexity = -(total + log_betas - n_tokens * math.log(model.vocabulary_beta)) / n_tokens
+    return math.exp(log_perplexity) if log_perplexity < LARGEST_LOG else math.inf
 
 
 def sum_log_betas(columns: NDArray[Any], counts: NDArray[Any], beta: float | NDArray[np.float64]) -> float:

@@ -35,6 +35,8 @@ def _levelled(values: NDArray[np.float64], trace: Trace, tolerance: float, windo
     if tolerance <= 0.0 or values.size < 2 * window:
         return False
     n_moved = np.asarray(trace.columns["n_moved"])
+    if not np.isfinite(values[-2 * window :]).all():  # perplexities that no float holds
+        return False
     rise = values[-window:].max() - values[-2 * window : -window].max()
     fall = n_moved[-2 * window : -window].mean() - n_moved[-window:].mean()
     return bool(rise < tolerance and fall < tolerance)

@@ -25,6 +25,7 @@ from scipy.special import betaln, psi, zeta
 from textmix.models.components import Components, Statistics
 
 LIMITS = (1e-3, 1e5)  # of s
+SHORTEST = 1e-300  # documents by their length, of fractional counts
 MAX_STEPS = 60
 PRECISION = 1e-13  # of log s
 
@@ -76,6 +77,8 @@ class EDCM:
 def length_offsets(s: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """log Γ(s) − log Γ(s + n) + log Γ(n): lengths × clusters.
 
-    The last term is the same in every cluster; with it this is log B(s, n), which keeps its digits for large n.
+    The last term is the same in every cluster; with it this is log B(s, n), which keeps its digits for large n. For
+    lengths below SHORTEST, where SciPy overflows, it is −log n to the last digit.
     """
-    return np.asarray(betaln(s, lengths[:, np.newaxis]))
+    known = np.maximum(lengths, SHORTEST)
+    return np.asarray(betaln(s, known[:, np.newaxis]) - np.log(lengths / known)[:, np.newaxis])
