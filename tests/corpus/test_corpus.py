@@ -505,3 +505,9 @@ def test_counts_that_no_whole_number_holds_stay_as_they_are(value):
     counts = Corpus.from_counts(np.array([[value, 1.0]])).counts
     assert counts.dtype == np.float64
     assert counts.toarray().tolist() == [[value, 1.0]]
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8", np.float16, np.longdouble, bool, np.uint8])
+def test_counts_of_any_type_are_taken(dtype):
+    counts = np.array([[1, 0], [1, 1]])
+    np.testing.assert_array_equal(Corpus.from_counts(counts.astype(dtype)).counts.toarray(), counts)

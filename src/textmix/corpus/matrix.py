@@ -43,7 +43,9 @@ def _as_csr(matrix: Any) -> csr_array:
         raise ValueError(f"counts must have two dimensions (documents, words), not {given.ndim}")
     if given.dtype.kind not in "biuf":
         raise ValueError(f"counts must be numbers, not {given.dtype}")
-    counts: csr_array = csr_array(given, copy=True)
+    # Whatever SciPy has no sparse matrices of: other floats, another order of bytes.
+    known = np.float64 if given.dtype.kind == "f" else given.dtype.newbyteorder("=")
+    counts: csr_array = csr_array(given.astype(known, copy=False), copy=True)
     return counts
 
 
