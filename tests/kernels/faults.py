@@ -212,8 +212,8 @@ FAULTS = [
     Fault(
         "EDCM: the length enters without s",
         "models/edcm.py",
-        "betaln(s, lengths[:, np.newaxis])",
-        "betaln(1.0 + 0.0 * s, lengths[:, np.newaxis])",
+        "betaln(s, known[:, np.newaxis])",
+        "betaln(1.0 + 0.0 * s, known[:, np.newaxis])",
         EM_TESTS,
     ),
     Fault(
