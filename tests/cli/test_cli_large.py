@@ -353,8 +353,34 @@ def test_a_second_run_is_kept_out_of_a_work_folder(large_run_of, tmp_path, monke
     assert large_run_of("--quiet") == (0, "", "")
     for code, shown, error in found:
         assert (code, shown) == (2, "")
-        assert error.startswith(f'textmix: another run works in "{tmp_path / "run.work"}"')
+        assert error.startswith(f'textmix: another run is writing to "{tmp_path / "run.work"}"')
     assert len(read_rows(tmp_path / "run")) == N_TEXTS
+
+
+@pytest.mark.parametrize("moment", ["has_run", "begin"])
+def test_of_two_runs_that_begin_at_once_one_is_finished_and_the_other_refused(
+    large_run_of, tmp_path, monkeypatch, moment
+):
+    original, found = getattr(WorkFolder, moment), []
+
+    def begin_another(*given):
+        if not found:
+            found.append((1, "", "the second run goes no further than the first"))
+            found[0] = large_run_of()
+        return original(*given)
+
+    monkeypatch.setattr(WorkFolder, moment, begin_another)
+    assert large_run_of("--quiet") == (0, "", "")
+    (code, shown, error), refusal = found[0], f'textmix: another run is writing to "{tmp_path / "run.work"}"'
+    assert (code, shown, error.count("\n"), error.startswith(refusal)) == (2, "", 1, True)
+    assert len(read_rows(tmp_path / "run")) == N_TEXTS
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_work_folder_that_cannot_be_made_is_named(large_run_of, texts):
+    code, _, error = large_run_of("--work", texts / "work")
+    assert (code, error.count("\n")) == (2, 1)
+    assert f'cannot make the folder "{texts / "work"}" to work in' in error
 
 
 def test_resuming_what_is_finished_says_so_and_changes_nothing(large_run_of, saved):
@@ -620,6 +646,7 @@ def test_standard_input_is_read_once_and_cannot_be_resumed(program, tmp_path, te
     Stream.buffer = io.BytesIO(content)
     monkeypatch.setattr("sys.stdin", Stream)
     work = WorkFolder(tmp_path / "run.work")
+    work.hold()
     work.begin({})  # as a run that was killed leaves it
     work.release()
     assert program(*arguments)[2].endswith("is left from a run that was not finished; start anew with --force\n")

@@ -99,6 +99,17 @@ def test_a_failure_while_moving_is_told_from_other_files_and_can_be_repeated(tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "run.json", "table.csv"]
 
 
+def test_two_runs_are_not_written_to_one_folder_at_once(tmp_path):
+    def write_another_meanwhile(folder: Path) -> None:
+        write_two(folder)
+        with pytest.raises(ValueError, match=f'another run is writing to "{tmp_path / "run"}"'):
+            write_run(tmp_path / "run", write_two, {"seed": 2})
+
+    write_run(tmp_path / "run", write_another_meanwhile, {"seed": 1})
+    assert read_manifest(tmp_path / "run")["seed"] == 1
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["model", "run.json", "table.csv"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -17,24 +18,51 @@ class FolderLock:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._held: int | None = None
+        self._made: list[Path] = []  # folders that were not there before, the innermost first
 
     def hold(self, refusal: str) -> None:
-        """Take the lock; a ValueError with this message if another process has it."""
-        if fcntl is None or self._held is not None or not self.path.is_dir():
+        """Make the folder if it is missing, and take its lock; a ValueError with this message if another has it."""
+        if self._held is not None:
             return
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        while True:
+            self._make_folder()
+            if fcntl is None:
+                return
+            try:
+                descriptor = os.open(self.path, os.O_RDONLY)
+            except FileNotFoundError:  # its last user has just removed it
+                continue
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                os.close(descriptor)
+                raise ValueError(refusal) from error
+            except OSError:  # a file system without locks
+                os.close(descriptor)
+                return
+            if self._is_folder(descriptor):
+                self._held = descriptor
+                return
             os.close(descriptor)
-            raise ValueError(refusal) from error
-        except OSError:  # a file system without locks
-            os.close(descriptor)
-            return
-        self._held = descriptor
 
     def release(self) -> None:
-        """Let others in."""
+        """Remove the folders that `hold` made if they are empty, and let others in."""
+        for folder in self._made:
+            with suppress(OSError):
+                folder.rmdir()
+        self._made = []
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+    def _make_folder(self) -> None:
+        folder = Path(os.path.abspath(self.path))
+        self._made += [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _is_folder(self, descriptor: int) -> bool:
+        """Whether an open folder is the one at this path, and not one that has been removed since it was opened."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
+        except FileNotFoundError:
+            return False

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from textmix.corpus.folder_lock import FolderLock
 from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
@@ -61,7 +62,18 @@ def write_run(
     """
     check_destination(folder, force=force)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    lock = FolderLock(folder)
+    lock.hold(f'another run is writing to "{folder}"; wait until it ends, or choose another folder')
+    try:
+        check_destination(folder, force=force)  # once more: another run may have finished before the lock was taken
+        _stage_and_move(folder, write_files, manifest)
+    finally:
+        lock.release()
+
+
+def _stage_and_move(
+    folder: Path, write_files: Callable[[Path], Mapping[str, Any] | None], manifest: Mapping[str, Any]
+) -> None:
     was_unfinished, left_over = _is_unfinished(folder), list(folder.glob(_STAGING))
     staging = folder / _STAGING.replace("*", uuid.uuid4().hex[:8])
     staging.mkdir()

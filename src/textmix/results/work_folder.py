@@ -63,6 +63,7 @@ class WorkFolder:
         self.path = path
         self._notes: dict[str, Any] = {}
         self._lock = FolderLock(path)
+        self._removed = False
 
     @property
     def corpus(self) -> Path:
@@ -86,10 +87,8 @@ class WorkFolder:
 
     def has_run(self) -> bool:
         """Whether a run was left here; ValueError if the folder is somebody else's."""
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f'"{self.path}" is a file; a large run needs a folder to work in (--work)')
         self._notes = self._read()
-        names = sorted(path.name for path in self.path.iterdir()) if self.path.exists() else []
+        names = sorted(path.name for path in self.path.iterdir())
         # work.json is written first and removed last: what is there without it is not ours.
         foreign = [name for name in names if not _TEMPORARY.fullmatch(name)]
         if foreign and not self._notes:
@@ -100,17 +99,26 @@ class WorkFolder:
         return bool(self._notes)
 
     def hold(self) -> None:
-        """Keep other runs out until `release`, or the end of this process; ValueError if one is at work here."""
-        self._lock.hold(f'another run works in "{self.path}"; wait for its end, or take another --work')
+        """Make the folder and keep other runs out until `release`; ValueError if one is at work here."""
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f'"{self.path}" is a file; a large run needs a folder to work in (--work)')
+        try:
+            self._lock.hold(f'another run is writing to "{self.path}"; wait until it ends, or choose another --out')
+        except OSError as error:
+            raise ValueError(
+                f'cannot make the folder "{self.path}" to work in ({error.strerror}); choose another --work'
+            ) from error
 
     def release(self) -> None:
-        """Let other runs in."""
+        """Let other runs in; the folder goes if it is empty and a run was removed from it, or if `hold` made it."""
+        if self._removed:
+            with suppress(OSError):
+                self.path.rmdir()
         self._lock.release()
 
     def begin(self, source: Mapping[str, Any]) -> None:
         """Begin a run of these texts."""
         self._write({"run": uuid.uuid4().hex, "source": source, "settings": None})
-        self.hold()
 
     def go_on(self, source: Mapping[str, Any]) -> None:
         """Take up the run that was left here; ValueError if its texts are others."""
@@ -124,18 +132,14 @@ class WorkFolder:
             self._write({**self._notes, "settings": settings})
 
     def remove(self) -> None:
-        """Remove all that a run wrote, work.json last; what others put here stays, and the folder then too."""
-        if not self.path.is_dir():
-            return
+        """Remove all that a run wrote, work.json last; what others put here stays. The folder goes by `release`."""
+        self._removed = True
         remove_corpus(self.corpus)
         # Scores go before the checkpoint that tells of which clusters they are.
         for path in sorted(self.path.iterdir(), reverse=True):
             if _OWN_FILE.fullmatch(path.name):
                 path.unlink()
         (self.path / WORK_FILE).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.path.rmdir()
-            self.release()
 
     def forget_corpus(self) -> None:
         """Let the counts be made anew."""

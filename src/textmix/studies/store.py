@@ -32,7 +32,6 @@ class CellStore:
 
     def hold(self) -> None:
         """Keep other runs out until `close`."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock.hold(f'another run works in "{self.path.parent}"; wait for its end, or take another --out')
 
     def read(self, wanted: Iterable[tuple[Cell, str]]) -> dict[str, Result]:
