@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,12 +23,13 @@ from sklearn.base import clone
 
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError
-from textmix.corpus.partitions import partition_rows
+from textmix.corpus.partitions import partition_rows, partition_size
 from textmix.corpus.readers import DocumentReader, ReadReport
+from textmix.corpus.readers.unchanged import can_be_read_again, describe_files
 from textmix.corpus.tokens import Tokenizer
 from textmix.engines.engine import make_engine
 from textmix.estimators.gibbs_mixture import GibbsMixture
-from textmix.inference.checkpoint import FileCheckpoint
+from textmix.inference.checkpoint import FileCheckpoint, Shape
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
@@ -110,7 +110,7 @@ def _begin_or_go_on(
     tell: Callable[[str], None],
 ) -> Outcome | None:
     has_run = work.has_run()
-    can_go_on = all(_is_there_to_stay(name) for name in files)
+    can_go_on = all(can_be_read_again(name) for name in files)
     if plan.resume and not can_go_on:
         raise ValueError("standard input and pipes cannot be read again: --resume needs files")
     given = {name: value for name, value in columns.items() if value is not None}
@@ -152,7 +152,7 @@ def _begin_or_go_on(
                     raise KeyboardInterrupt("nothing is kept, since the texts cannot be read again") from error
                 raise error
             hint = f'what was done is kept in "{plan.work}": go on with --resume'
-            if _describe_files(reader.report.files) != source["files"]:
+            if describe_files(reader.report.files) != source["files"]:
                 hint = "start anew with the files as they are now: --force"
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(hint) from error
@@ -183,7 +183,7 @@ class _Run:
         n_with_words = corpus.n_documents - corpus.n_empty_documents
         check_words(corpus.n_documents, n_with_words)
         model: GibbsMixture = self.clusterer.make_model(n_with_words, on_disk=True)
-        n_clusters = int(model._make_finite_prior(n_with_words).max_clusters)
+        n_clusters = _max_clusters(model, corpus)
         n_jobs = 1 if model.engine == "serial" else model.n_jobs
         if self.plan.memory is not None:
             needed = estimate_memory(corpus, n_clusters, compared=self.columns.get("label") is not None)
@@ -255,7 +255,9 @@ class _Run:
             **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
         }
         self.work.keep_settings(settings)
-        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings}, self.tell)
+        sizes = [partition_size(corpus.n_documents, corpus.n_partitions, part) for part in range(corpus.n_partitions)]
+        shape = Shape(sizes, _max_clusters(model, corpus))
+        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings}, shape, self.tell)
         with warnings.catch_warnings():
             # Samplers answer Ctrl-C with a warning and what they have reached. Here it is in the checkpoint.
             warnings.filterwarnings("error", message=r"\w+ interrupted in sweep")
@@ -284,7 +286,7 @@ class _Run:
             n_documents = run.corpus.n_documents
             with _timed(self.seconds, "writing"), self.progress.task("writing", total=n_documents) as task:
                 written = run.write_files(folder, self.reader, task.advance)
-            if _describe_files(self.reader.report.files) != self.source["files"]:
+            if describe_files(self.reader.report.files) != self.source["files"]:
                 raise ValueError("the files have changed since they were counted")
             examples = written.examples
             if written.known_labels is not None:
@@ -309,8 +311,8 @@ class _Run:
 class _Checkpoint(FileCheckpoint):
     """One that tells what the run goes on from, and says of a damaged state that there is no going on."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], tell: Callable[[str], None]) -> None:
-        super().__init__(folder, identity)
+    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: Shape, tell: Callable[[str], None]) -> None:
+        super().__init__(folder, identity, shape)
         self._tell = tell
 
     def load(self) -> Saved | None:
@@ -325,6 +327,10 @@ class _Checkpoint(FileCheckpoint):
 
 
 _STAGES = {"reading": "reading", "writing": "sorting"}
+
+
+def _max_clusters(model: GibbsMixture, corpus: DiskCorpus) -> int:
+    return int(model._make_finite_prior(corpus.n_documents - corpus.n_empty_documents).max_clusters)
 
 
 def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
@@ -359,12 +365,6 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError(f'--work "{plan.work}" and --out "{plan.out}" must be two folders, none inside the other')
 
 
-def _is_there_to_stay(name: str) -> bool:
-    """Whether it can be read again: standard input cannot, nor can a pipe such as the shell's <(…)."""
-    path = Path(name)
-    return name != "-" and (path.is_file() or path.is_dir() or not path.exists())
-
-
 def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], tokenizer: Tokenizer) -> dict[str, Any]:
     """What the counts are made of and how, as JSON gives it back."""
     settings = {
@@ -372,7 +372,7 @@ def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], 
     }
     return {
         "textmix": version("textmix"),
-        "files": _describe_files(reader.report.files),
+        "files": describe_files(reader.report.files),
         "columns": dict(columns),
         "tokenizer": settings,
     }
@@ -390,26 +390,6 @@ def _holds_run(out: Path, identity: Mapping[str, str]) -> bool:
         return identity.items() <= read_manifest(out).items()
     except ValueError:
         return False
-
-
-def _describe_files(names: Sequence[str]) -> list[list[Any]]:
-    """Where each file is, its size, and when it was changed; of a folder a digest of these."""
-    return [[os.path.abspath(name), *_state(Path(name))] for name in names]
-
-
-def _state(path: Path) -> list[Any]:
-    if path.is_dir():
-        digest = hashlib.sha256()
-        for folder, folders, names in os.walk(path):
-            folders.sort()
-            for name in sorted(names):
-                if name.lower().endswith(".txt"):  # all that is read of a folder
-                    digest.update(repr((folder, name, _state(Path(folder, name)))).encode(errors="surrogateescape"))
-        return [digest.hexdigest()]
-    if not path.is_file():
-        return []
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns]
 
 
 @contextmanager

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 
 from textmix.clustering import MODELS, Clustering
 from textmix.corpus import Corpus
+from textmix.corpus.saved_files import inner_folder
+from textmix.estimators import ConsensusMixture
+from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.clusters import Cluster, Clusters, list_clusters
-from textmix.results.folder import read_manifest
+from textmix.results.folder import RUN_FILE, read_manifest
 from textmix.results.frames import Frame
 from textmix.results.large_run import COUNTS, ON_DISK, KeptExamples
-from textmix.results.mixture import FittedMixture
+from textmix.results.mixture import NOT_STORED, FittedMixture
+from textmix.results.mixture_values import check_unit
 from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, cluster_columns
 from textmix.results.typical import Example
 
@@ -119,19 +123,63 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
     info = read_manifest(folder)
     folder = Path(folder)
     is_large = info.get(COUNTS) == ON_DISK
-    corpus = Corpus.load(folder / CORPUS_FOLDER, tokenizer)
-    fitted = FittedMixture.load(folder / MODEL_FOLDER)
-    kinds = {model.__name__: model for model in MODELS.values()}
-    if fitted.estimator not in kinds:
-        raise ValueError(f'"{folder}" was saved with a model this textmix does not know: {fitted.estimator}')
+    corpus = Corpus.load(inner_folder(folder, CORPUS_FOLDER), tokenizer)
+    fitted = FittedMixture.load(inner_folder(folder, MODEL_FOLDER))
+    estimator = _make_estimator(fitted, folder)
     n_counted = 0 if is_large else fitted.labels.size
     if corpus.counts.shape != (n_counted, fitted.cluster_word_counts.shape[1]):
         raise ValueError(f'the model and the corpus in "{folder}" do not belong together; cluster again')
-    estimator = kinds[fitted.estimator](**fitted.parameters)
     fitted.put_into(estimator, None if is_large else corpus.counts, corpus.vocabulary)
-    seconds = info.get("seconds", {})
+    seconds, n_clusters = info.get("seconds", {}), fitted.cluster_sizes.size
     if is_large:
-        examples = KeptExamples.load(folder)
+        examples = KeptExamples.load(folder, n_clusters, fitted.labels.size)
         return LargeClustering(estimator, corpus, examples, seconds=seconds, folder=folder, info=info)
-    names = {int(label): str(name) for label, name in info.get("names", {}).items()}
+    _check_statistics(estimator, corpus, fitted, folder)
+    names = _read_names(info.get("names", {}), n_clusters, folder)
     return Clustering(estimator, corpus, None, seconds=seconds, folder=folder, info=info, names=names)
+
+
+def _make_estimator(fitted: FittedMixture, folder: Path) -> Any:
+    kinds = {model.__name__: model for model in MODELS.values()}
+    if fitted.estimator not in kinds:
+        raise ValueError(f'"{folder}" was saved with a model this textmix does not know: {fitted.estimator[:40]}')
+    try:
+        if NOT_STORED in fitted.parameters:
+            raise ValueError(f"{NOT_STORED} is never saved")
+        estimator = kinds[fitted.estimator](**fitted.parameters)
+        estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f'the model in "{folder}" has settings that cannot be ({error}); cluster again') from error
+    return estimator
+
+
+def _check_statistics(estimator: PartitionMixture, corpus: Corpus, fitted: FittedMixture, folder: Path) -> None:
+    """Raise ValueError unless the counts of the clusters are those of their documents: kernels subtract one from other.
+
+    Costs a sum over all counts, some 20 ns each.
+    """
+    counts, labels = corpus.counts, fitted.labels
+    try:
+        check_unit(fitted.unit, counts)
+        if not np.array_equal(labels < 0, corpus.empty_documents):
+            raise ValueError("labels.npy must have −1 for the texts without words, and for no others")
+        counted = labels
+        if isinstance(estimator, ConsensusMixture):
+            counted = estimator._labels_that_count(counts, labels, fitted.unit)
+        expected, found = sum_by_cluster(counts, counted, fitted.cluster_sizes.size), fitted.cluster_word_counts
+        same_words = np.array_equal(expected.indptr, found.indptr) and np.array_equal(expected.indices, found.indices)
+        if not same_words or not np.allclose(expected.data, found.data, rtol=1e-9, atol=0.0):
+            raise ValueError("its counts are not those of the texts of the clusters")
+    except ValueError as error:
+        raise ValueError(
+            f'the model and the corpus in "{folder}" do not belong together ({error}); cluster again'
+        ) from error
+
+
+def _read_names(names: Mapping[str, str], n_clusters: int, folder: Path) -> dict[int, str]:
+    """The names that were given to clusters, by label."""
+    labels = {str(label): label for label in range(n_clusters)}
+    for label in names:
+        if label not in labels:
+            raise ValueError(f'"{folder / RUN_FILE}" is damaged (it names a cluster {label[:40]!r}); cluster again')
+    return {labels[label]: name for label, name in names.items()}

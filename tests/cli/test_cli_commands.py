@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from textmix.cli.console import one_line, plural
@@ -259,6 +261,29 @@ def test_evaluate_explains_what_it_needs(program, table, saved, tmp_path):
     part.write_text("key,topic\nx,refund\ny,login\n")
     other_ids = program("evaluate", saved, part, "--label", "topic", "--id", "key")[2]
     assert "no id of the file is in the run" in other_ids
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("assign", "RUN", "TABLE"),
+        ("report", "RUN"),
+        ("evaluate", "RUN", "TABLE", "--label", "topic"),
+        ("cluster", "TABLE", "--frozen", "RUN"),
+        ("stream", "RUN", "TABLE"),
+    ],
+)
+def test_a_run_with_words_out_of_range_is_one_line(program, table, saved, command):
+    path = saved / "model" / "word_counts_indices.npy"
+    indices = np.load(path)
+    indices[-1] = 10**6
+    np.save(path, indices)
+    manifest = json.loads((saved / "model" / "model.json").read_text())
+    manifest["checksums"][path.name] = zlib.crc32(indices.tobytes())
+    (saved / "model" / "model.json").write_text(json.dumps(manifest))
+    code, _, error = program(*({"RUN": saved, "TABLE": table}.get(word, word) for word in command))
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.startswith(f"textmix: {saved / 'model'} is not a complete model (word_counts_indices.npy has 1000000;")
 
 
 def test_evaluate_refuses_another_column_than_the_one_kept(program, table, tmp_path):

@@ -210,10 +210,71 @@ def test_assign_and_evaluate_work_on_such_a_run(program, saved, texts):
     assert 'not of "key"; name a file' in program("evaluate", saved, "--label", "key")[2]
 
 
-def test_a_missing_examples_file_is_named(saved):
-    (saved / "examples.json").write_text('{"clusters": 1}')
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: 3,
+        lambda found: {"clusters": 1},
+        lambda found: {**found, "clusters": found["clusters"][:-1]},
+        lambda found: {**found, "clusters": [[[0, 1]]] * len(found["clusters"])},
+        lambda found: {**found, "clusters": [[["0", "text"]]] * len(found["clusters"])},
+        lambda found: {**found, "clusters": [[[N_TEXTS, "text"]]] * len(found["clusters"])},
+        lambda found: {**found, "outliers": [[-1, "text"]]},
+        lambda found: {**found, "outliers": None},
+    ],
+)
+def test_an_examples_file_that_cannot_be_is_named(saved, change):
+    path = saved / "examples.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
     with pytest.raises(ValueError, match=r"examples\.json is missing or damaged"):
         textmix.load(saved)
+
+
+def test_labels_are_not_read_from_a_pipe(program, saved):
+    (saved / "assignments.csv").unlink()
+    os.mkfifo(saved / "assignments.csv")
+    code, _, error = program("evaluate", saved)
+    assert (code, error.count("\n")) == (2, 1)
+    assert "assignments.csv cannot be read: it is a pipe" in error
+
+
+def test_a_state_with_labels_out_of_range_is_not_resumed(large_run_of, left_over):
+    path = left_over / "checkpoint.npz"
+    with np.load(path) as found:
+        arrays = dict(found)
+    arrays["labels"][0] = 10**6
+    np.savez(path, **arrays)
+    code, _, error = large_run_of("--resume")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "checkpoint.npz is damaged (labels has 1000000" in error
+    assert error.endswith("start anew: --force instead of --resume\n")
+
+
+@pytest.mark.parametrize("change", [{"version": "x"}, {"run": 3}, {"source": None}, {"settings": 3}])
+def test_a_work_json_that_cannot_be_is_named(large_run_of, left_over, change):
+    path = left_over / "work.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    code, _, error = large_run_of("--resume")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "work.json is damaged" in error
+
+
+def test_a_work_folder_with_a_link_for_its_counts_is_left_alone(large_run_of, left_over, tmp_path):
+    elsewhere = (left_over / "corpus").rename(tmp_path / "elsewhere")
+    (left_over / "corpus").symlink_to(elsewhere)
+    before = sorted(elsewhere.iterdir())
+    for option in ("--resume", "--force"):
+        code, _, error = large_run_of(option)
+        assert (code, error.count("\n")) == (2, 1)
+        assert "corpus is a symbolic link" in error
+    assert sorted(elsewhere.iterdir()) == before
+
+
+def test_scores_that_cannot_be_are_made_anew(tmp_path):
+    scores = large.ScoreFiles(tmp_path, 4, 2)
+    for partition, row in enumerate(([0.5, np.nan], [0.5, 1.5])):
+        scores.write(partition, np.array([row, [0, np.nan], [1, 2]], np.float32))
+    assert scores.missing() == [1]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,10 @@ from scipy.sparse import csr_array, vstack
 from textmix.corpus import Corpus, Tokenizer, counting, disk_build, partition_files, spill
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.disk_build import vocabulary_bytes
+from textmix.corpus.partition_files import DamagedError, PartitionCounts
 from textmix.corpus.partitions import deal_out, n_partitions, partition_rows, partition_size, put_together
 from textmix.corpus.readers import Batch, DocumentReader
+from textmix.inference.partitioned import deal_out_disk
 
 TEXTS = ["red red blue", "green blue", "", "blue and the of", "connected green connection"]
 SETTINGS = [
@@ -395,6 +398,111 @@ class TestOpening:
                 opened.partition(partition)
         with pytest.raises(ValueError, match=r"vocabulary\.json is damaged"):
             _ = opened.vocabulary
+
+
+def correct_checksum(folder, name, array) -> None:
+    """Write numbers of a corpus so that its checksums are right."""
+    manifest = json.loads((folder / "disk-corpus.json").read_text())
+    if name.endswith(".npy"):
+        np.save(folder / name, array)
+        manifest["checksums"][name] = zlib.crc32(array.tobytes())
+    elif name == "vocabulary.json":
+        (folder / name).write_bytes(array)
+        manifest["settings"]["vocabulary_checksum"] = zlib.crc32(array)
+    else:
+        array.tofile(folder / name)
+        partition, kind = int(name[10:14]), PartitionCounts._fields.index(name.split(".")[1])
+        checksums = np.load(folder / "partition_checksums.npy")
+        checksums[partition, kind] = zlib.crc32(array.tobytes())
+        np.save(folder / "partition_checksums.npy", checksums)
+        manifest["checksums"]["partition_checksums.npy"] = zlib.crc32(checksums.tobytes())
+    (folder / "disk-corpus.json").write_text(json.dumps(manifest))
+
+
+class TestNumbersThatCannotBe:
+    @pytest.mark.parametrize(
+        ("name", "kind", "place", "number", "message"),
+        [
+            ("row_starts", "<i8", 0, 1, r"row_starts does not go from 0"),
+            ("row_starts", "<i8", -1, 1, r"row_starts does not go from 0"),
+            ("row_starts", "<i8", 1, 10**12, r"row_starts falls"),
+            ("row_starts", "<i8", 1, -5, r"row_starts falls"),
+            ("words", "<u4", 0, 2**31, r"words has 2147483648"),
+            ("words", "<u4", 1, 0, r"words does not rise within row 0"),
+            ("counts", "<i4", 0, 0, r"counts has 0; counts are above 0"),
+            ("counts", "<i4", -1, -3, r"counts has -3; counts are above 0"),
+        ],
+    )
+    def test_are_refused_when_a_partition_is_read(self, tmp_path, name, kind, place, number, message):
+        build(tmp_path, TEXTS)
+        file = f"partition-0000.{name}"
+        array = np.fromfile(tmp_path / file, kind)
+        array[place] = number
+        correct_checksum(tmp_path, file, array)
+        opened = DiskCorpus.open(tmp_path)
+        with pytest.raises(DamagedError, match=message):
+            opened.partition(0)
+
+    @pytest.mark.parametrize(
+        ("name", "array"),
+        [
+            ("document_frequencies.npy", np.array([3])),
+            ("document_frequencies.npy", np.array([[3]])),
+            ("document_frequencies.npy", np.array([-3, -3])),
+            ("partition_entries.npy", np.array([], np.int64)),
+            ("partition_entries.npy", np.array([10**15])),
+            ("partition_entries.npy", np.array([-1])),
+            ("partition_checksums.npy", np.zeros(3, np.uint32)),
+        ],
+    )
+    def test_are_refused_on_opening(self, tmp_path, name, array):
+        build(tmp_path, TEXTS)
+        correct_checksum(tmp_path, name, array)
+        with pytest.raises(ValueError, match="is damaged"):
+            DiskCorpus.open(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("n_documents", -1),
+            ("n_documents", 10**6),
+            ("n_documents", "x"),
+            ("n_empty_documents", 99),
+            ("n_tokens", 1.5),
+            ("n_tokens", 2**70),
+            ("source", 3),
+            ("tokenizer", {"lowercase": True}),
+        ],
+    )
+    def test_are_refused_in_the_manifest(self, tmp_path, name, value):
+        build(tmp_path, TEXTS)
+        manifest = json.loads((tmp_path / "disk-corpus.json").read_text())
+        manifest["settings"][name] = value
+        (tmp_path / "disk-corpus.json").write_text(json.dumps(manifest))
+        with pytest.raises(ValueError, match=r"is damaged|bytes, not"):
+            DiskCorpus.open(tmp_path)
+
+    @pytest.mark.parametrize("words", [b"[]", b"[1]", b'["a", "a"]', b"{}", b"[" * 100_000])
+    def test_are_refused_in_the_vocabulary(self, tmp_path, words):
+        build(tmp_path, TEXTS)
+        correct_checksum(tmp_path, "vocabulary.json", words)
+        with pytest.raises(ValueError, match=r"vocabulary\.json is damaged"):
+            _ = DiskCorpus.open(tmp_path).vocabulary
+
+    def test_are_refused_where_partitions_and_manifest_differ(self, tmp_path):
+        build(tmp_path, TEXTS)
+        counts = np.fromfile(tmp_path / "partition-0000.counts", "<i4")
+        correct_checksum(tmp_path, "partition-0000.counts", counts + 2**20)
+        with pytest.raises(DamagedError, match="do not belong to its manifest"):
+            deal_out_disk(DiskCorpus.open(tmp_path), 0.1, lambda _: None)
+
+    def test_are_not_looked_for_through_links(self, tmp_path):
+        build(tmp_path / "corpus", TEXTS)
+        path = tmp_path / "corpus" / "partition-0000.words"
+        path.rename(tmp_path / "before")
+        path.symlink_to(tmp_path / "before")
+        with pytest.raises(ValueError, match="is a symbolic link"):
+            DiskCorpus.open(tmp_path / "corpus")
 
 
 class TestPartition:

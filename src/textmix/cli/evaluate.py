@@ -9,6 +9,7 @@ from pathlib import Path
 from textmix.cli.console import make_console, plural, say, show_scores
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering
+from textmix.corpus.saved_files import check_regular
 from textmix.metrics import agreement
 from textmix.results.run import ASSIGNMENTS_FILE
 from textmix.saved_runs import LargeClustering, load
@@ -36,6 +37,7 @@ def kept_labels(clustering: Clustering, wanted: str | None, run: Path) -> tuple[
     kept = clustering.info.get("input", {}).get("columns", {}).get("label")
     labels: Sequence[str] | None = clustering.corpus.labels
     if isinstance(clustering, LargeClustering) and kept is not None:
+        check_regular(run / ASSIGNMENTS_FILE)
         labels = read_documents([str(run / ASSIGNMENTS_FILE)], {"text": "label", "label": "label"}).labels
     if labels is None:
         raise ValueError("this run kept no labels; name a file that has them: textmix evaluate RUN FILE --label COLUMN")

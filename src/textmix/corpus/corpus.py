@@ -16,10 +16,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from textmix.corpus.counting import count_texts, is_missing
-from textmix.corpus.files import Record, load_record, save_record
+from textmix.corpus.files import Record, describing_damage, load_record, save_record
 from textmix.corpus.matrix import as_counts
+from textmix.corpus.saved_values import WHOLE, check_strings, check_vector, check_words, sparse_counts
 from textmix.corpus.times import Times, parse_times
-from textmix.corpus.tokens import Tokenizer
+from textmix.corpus.tokens import Tokenizer, check_settings
 from textmix.corpus.vocabulary import build_vocabulary, known_columns, with_language
 
 if TYPE_CHECKING:
@@ -213,21 +214,27 @@ class Corpus:
     def load(cls, folder: str | os.PathLike[str], tokenizer: Callable[[str], Iterable[str]] | None = None) -> Corpus:
         """Load a saved corpus; if a tokenizer of your own split its texts, `count` needs it again."""
         record = load_record(folder, _KIND, _VERSION)
-        try:
-            data, indices, row_starts = (record.arrays[name] for name in ("data", "indices", "row_starts"))
-            vocabulary = record.lists["vocabulary"]
-            settings = record.settings["tokenizer"]
-            counts = csr_array((data, indices, row_starts), shape=(row_starts.size - 1, len(vocabulary)))
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"{folder} is not a complete corpus ({error}); save it again") from error
+        with describing_damage(folder, _KIND):
+            arrays, lists, settings = record.arrays, record.lists, record.settings["tokenizer"]
+            check_words("vocabulary.json", lists["vocabulary"])
+            parts = [arrays[name] for name in ("data", "indices", "row_starts")]
+            counts = sparse_counts(("data.npy", "indices.npy", "row_starts.npy"), parts, len(lists["vocabulary"]))
+            n_documents = counts.shape[0]
+            for name in lists.keys() & {"ids", "labels"}:
+                check_strings(f"{name}.json", lists[name], n_documents)
+            times = arrays.get("times")
+            if times is not None:
+                check_vector("times.npy", times, WHOLE, n_documents)
+            if settings is not None:
+                check_settings(settings)
         if settings is None and tokenizer is not None:
             raise ValueError("this corpus was made from counts, not by a tokenizer; leave the tokenizer out")
         return cls(
             counts=counts,
-            vocabulary=vocabulary,
-            ids=record.lists.get("ids"),
-            labels=record.lists.get("labels"),
-            times=record.arrays["times"].astype("datetime64[s]") if "times" in record.arrays else None,
+            vocabulary=lists["vocabulary"],
+            ids=lists.get("ids"),
+            labels=lists.get("labels"),
+            times=None if times is None else times.astype("datetime64[s]"),
             tokenizer=None if settings is None else Tokenizer.from_settings(settings, tokenizer),
         )
 

@@ -7,7 +7,6 @@ writes the partitions (corpus/partition_files.py). The manifest, disk-corpus.jso
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +23,11 @@ from textmix.corpus.build_folder import KIND, MANIFEST, VOCABULARY, is_unfinishe
 from textmix.corpus.corpus import Corpus
 from textmix.corpus.disk_build import VERSION, Tick, build_from_batches, build_from_corpus
 from textmix.corpus.files import load_record
+from textmix.corpus.matrix import MAX_TOTAL
 from textmix.corpus.partition_files import PartitionCounts, PartitionFiles
-from textmix.corpus.tokens import Tokenizer
+from textmix.corpus.saved_files import MOST_LISTED, parse_json, read_content
+from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_type, check_vector, check_words
+from textmix.corpus.tokens import Tokenizer, check_settings
 
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
@@ -111,11 +113,17 @@ class DiskCorpus:
         record = load_record(folder, KIND, VERSION)
         try:
             settings, arrays = record.settings, record.arrays
-            n_documents = settings["n_documents"]
-            files = PartitionFiles(folder, n_documents, arrays["partition_entries"], arrays["partition_checksums"])
+            n_documents, frequencies = settings["n_documents"], arrays["document_frequencies"]
+            try:
+                _check_totals(settings, arrays)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{folder} is damaged ({error}); build the corpus again") from error
+            files = PartitionFiles(
+                folder, n_documents, frequencies.size, arrays["partition_entries"], arrays["partition_checksums"]
+            )
             corpus = cls(
                 folder=folder,
-                document_frequencies=arrays["document_frequencies"],
+                document_frequencies=frequencies,
                 n_documents=n_documents,
                 n_empty_documents=settings["n_empty_documents"],
                 n_tokens=settings["n_tokens"],
@@ -148,10 +156,14 @@ class DiskCorpus:
     def vocabulary(self) -> list[str]:
         """The word of each column, by falling document frequency, then by first occurrence; read when asked for."""
         path = self.folder / VOCABULARY
-        content = path.read_bytes() if path.is_file() else b""
-        if zlib.crc32(content) != self._vocabulary_checksum:
-            raise ValueError(f"{path} is damaged or missing; build the corpus again")
-        words: list[str] = json.loads(content)
+        try:
+            content = read_content(path, MOST_LISTED)
+            if zlib.crc32(content) != self._vocabulary_checksum:
+                raise ValueError("it is not what was written")
+            words: list[str] = parse_json(content)
+            check_words("it", words, self.n_words)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path} is damaged or missing ({error}); build the corpus again") from error
         return words
 
     def partition(self, partition: int, *, mmap: bool = False) -> PartitionCounts:
@@ -173,6 +185,27 @@ class DiskCorpus:
     def estimate(self) -> int:
         """The bytes that this corpus takes in memory with its vocabulary and one partition, the largest."""
         return _BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
+
+
+def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise ValueError if what is said of all documents together cannot be so."""
+    frequencies, n_entries = arrays["document_frequencies"], arrays["partition_entries"]
+    check_number("n_documents", settings["n_documents"], 0, MAX_TOTAL, whole=True)
+    check_number("n_empty_documents", settings["n_empty_documents"], 0, settings["n_documents"], whole=True)
+    check_number("n_tokens", settings["n_tokens"], 0, MAX_TOTAL, whole=True)
+    check_type("source", settings["source"], dict)
+    check_vector("document_frequencies.npy", frequencies, WHOLE)
+    check_range("document_frequencies.npy", frequencies, 0, settings["n_documents"])
+    if (frequencies[1:] > frequencies[:-1]).any():
+        raise ValueError("document_frequencies.npy rises")
+    check_vector("partition_entries.npy", n_entries, WHOLE)
+    check_range("partition_entries.npy", n_entries, 0, settings["n_tokens"])
+    if n_entries.size == 0 or n_entries.sum(dtype=np.float64) != frequencies.sum(dtype=np.float64):
+        raise ValueError("partition_entries.npy does not add up to document_frequencies.npy")
+    if arrays["partition_checksums"].shape != (n_entries.size, len(PartitionCounts._fields)):
+        raise ValueError("partition_checksums.npy does not have one number for each file")
+    if settings["tokenizer"] is not None:
+        check_settings(settings["tokenizer"])
 
 
 def _as_tokenizer(

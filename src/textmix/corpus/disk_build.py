@@ -109,7 +109,7 @@ def _write(
 ) -> None:
     """Write all files of a corpus and remove the spilled counts."""
     vocabulary, columns, frequencies = ordered
-    writer = PartitionWriter(folder, n_partitions(int(frequencies.sum()), counts.n_documents))
+    writer = PartitionWriter(folder, n_partitions(int(frequencies.sum()), counts.n_documents), len(vocabulary))
     n_tokens = n_empty = 0
     for rows in counts.remapped(columns, len(vocabulary)):
         n_tokens += int(rows.counts.sum(dtype=np.int64))

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from textmix.corpus.saved_files import MOST_LISTED, parse_json, read_array, read_content, read_json
+
 Write = Callable[[BinaryIO], None]
 Array = npt.NDArray[Any]
+
+_NAME = re.compile(r"\w+\.(npy|json)", re.ASCII)  # no separators, no ".."
 
 
 class Record(NamedTuple):
@@ -84,10 +90,12 @@ def load_record(folder: str | os.PathLike[str], kind: str, version: int) -> Reco
     manifest = _load_manifest(folder, kind, version)
     record = Record({}, {}, manifest["settings"])
     for name, checksum in manifest["checksums"].items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{folder / f'{kind}.json'} is damaged: {name!r} is not the name of one of its files")
         path = folder / name
         try:
-            content = path.read_bytes() if path.suffix == ".json" else np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            content = read_content(path, MOST_LISTED) if path.suffix == ".json" else read_array(path)
+        except (OSError, ValueError) as error:
             raise ValueError(f"{path} is missing or cannot be read ({error}); save the {kind} again") from error
         if zlib.crc32(content) != checksum:
             raise ValueError(
@@ -95,23 +103,43 @@ def load_record(folder: str | os.PathLike[str], kind: str, version: int) -> Reco
                 f"interrupted; save the {kind} again"
             )
         if isinstance(content, bytes):
-            record.lists[path.stem] = json.loads(content)
+            record.lists[path.stem] = _parse_list(path, content, kind)
         else:
             record.arrays[path.stem] = content
     return record
 
 
+@contextmanager
+def describing_damage(folder: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """What is missing or wrong in a record is a ValueError that names its folder."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        fault = f"there is no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{folder} is not a complete {kind} ({fault}); save it again") from error
+
+
+def _parse_list(path: Path, content: bytes, kind: str) -> list[Any]:
+    try:
+        values = parse_json(content)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read ({error}); save the {kind} again") from error
+    if not isinstance(values, list):
+        raise ValueError(f"{path} does not hold a list; save the {kind} again")
+    return values
+
+
 def _load_manifest(folder: Path, kind: str, version: int) -> dict[str, Any]:
     path = folder / f"{kind}.json"
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
         written_as, written_version = manifest["format"], manifest["version"]
     except FileNotFoundError as error:
         raise ValueError(f"{folder} holds no saved {kind}: there is no {path.name} in it") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} cannot be read as a saved {kind} ({error})") from error
     if written_as != f"textmix {kind}" or not isinstance(written_version, int):
-        raise ValueError(f"{path} is not a saved {kind}; its format is {written_as!r}")
+        raise ValueError(f"{path} is not a saved {kind}; its format is {written_as!r:.40}")
     if written_version > version:
         raise ValueError(
             f"{path} was saved by a newer textmix (format {written_version}; this one reads up to "

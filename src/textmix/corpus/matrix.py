@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+MAX_TOTAL = 2.0**60  # sums of counts are kept as 64-bit integers
+
 _INT32_MAX = np.iinfo(np.int32).max
 _INT64_END = 2.0**63
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textmix.corpus.partitions import partition_size
+from textmix.corpus.saved_values import check_sparse
 from textmix.corpus.spill import joined
 from textmix.kernels.tokenize import Rows
 
@@ -47,6 +48,7 @@ class PartitionFiles:
 
     folder: Path
     n_documents: int
+    n_words: int
     n_entries: npt.NDArray[np.int64]  # of each partition
     checksums: npt.NDArray[np.uint32]  # of each partition's three files, in the order of `PartitionCounts`
     _checked: set[int] = field(default_factory=set)
@@ -68,6 +70,7 @@ class PartitionFiles:
             for path, array, checksum in zip(self._paths(partition), arrays, self.checksums[partition], strict=True):
                 if zlib.crc32(array.data) != checksum:
                     raise DamagedError(f"{path} is damaged: it is not what was written; build the corpus again")
+            self._check_values(partition, *arrays)
             self._checked.add(partition)
         return PartitionCounts(*arrays)
 
@@ -80,11 +83,23 @@ class PartitionFiles:
         """The bytes that the arrays of the largest partition take."""
         return max(sum(self._sizes(partition)) for partition in range(self.n_partitions))
 
+    def _check_values(
+        self, partition: int, row_starts: npt.NDArray[Any], words: npt.NDArray[Any], counts: npt.NDArray[Any]
+    ) -> None:
+        """Raise DamagedError if samplers could not work with these numbers; costs a few ns an entry, once."""
+        starts_name, words_name, counts_name = (path.name for path in self._paths(partition))
+        try:
+            check_sparse((counts_name, words_name, starts_name), counts, words, row_starts, self.n_words)
+        except ValueError as error:
+            raise DamagedError(f"a partition in {self.folder} is damaged: {error}; build the corpus again") from error
+
     def _check_sizes(self, partition: int) -> None:
         for path, size in zip(self._paths(partition), self._sizes(partition), strict=True):
             found = path.stat().st_size if path.is_file() else None
-            if found != size:
+            if found != size or path.is_symlink():
                 state = "is missing" if found is None else f"has {found} bytes, not {size}"
+                if path.is_symlink():
+                    state = "is a symbolic link"
                 raise DamagedError(f"{path} {state}; build the corpus again")
 
     def _sizes(self, partition: int) -> tuple[int, int, int]:
@@ -99,8 +114,9 @@ class PartitionFiles:
 class PartitionWriter:
     """Writes the files of all partitions at once, document by document in file order."""
 
-    def __init__(self, folder: Path, n_partitions: int) -> None:
+    def __init__(self, folder: Path, n_partitions: int, n_words: int) -> None:
         self._folder = folder
+        self._n_words = n_words
         self._n_entries = np.zeros(n_partitions, dtype=np.int64)
         self._checksums = np.zeros((n_partitions, len(_TYPES)), dtype=np.uint32)
         self._waiting: list[Rows] = []
@@ -125,7 +141,7 @@ class PartitionWriter:
             for path in _paths(self._folder, partition):
                 with open(path, "rb+") as file:
                     os.fsync(file.fileno())
-        return PartitionFiles(self._folder, self._n_written, self._n_entries, self._checksums)
+        return PartitionFiles(self._folder, self._n_written, self._n_words, self._n_entries, self._checksums)
 
     def _write(self) -> None:
         """Write the documents that wait, sorted by partition."""

@@ -97,6 +97,14 @@ class Tokenizer:
         return cls(**{**settings, "tokenizer": tokenizer})
 
 
+def check_settings(settings: Any) -> None:
+    """Raise ValueError if saved settings are not those of a tokenizer, or are out of range."""
+    known = {field.name for field in fields(Tokenizer)}
+    if not isinstance(settings, Mapping) or "tokenizer" not in settings or not settings.keys() <= known:
+        raise ValueError("the settings of the tokenizer are not those of one")
+    Tokenizer(**{**settings, "tokenizer": None})
+
+
 def _tokenizer_not_given(text: str) -> Iterable[str]:
     raise ValueError(
         "the texts were split by a tokenizer of your own, which is not saved; give it again: load(…, tokenizer=…)"

@@ -11,10 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from textmix.corpus import Corpus
-from textmix.corpus.matrix import check_sparse, is_sparse
+from textmix.corpus.matrix import MAX_TOTAL, check_sparse, is_sparse
 from textmix.kernels import counts as count_kernels
-
-MAX_TOTAL = 2.0**60  # sums of counts are kept as 64-bit integers
 
 
 class CheckedCounts(NamedTuple):

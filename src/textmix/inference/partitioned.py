@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.partition_files import PartitionFiles
+from textmix.corpus.partition_files import DamagedError, PartitionFiles
 from textmix.corpus.partitions import n_partitions
 from textmix.inference.layout import Prepared, prepare_documents
 from textmix.inference.perplexity import sum_log_betas
@@ -73,27 +73,37 @@ def deal_out_counts(
 
 
 def deal_out_disk(corpus: DiskCorpus, beta: float | NDArray[np.float64], tick: Tick) -> PartitionedDocuments:
-    """A corpus on disk as partitions that are read when they are needed; one pass over it tells the rest."""
+    """A corpus on disk as partitions that are read when they are needed; one pass over it tells the rest.
+
+    DamagedError if the partitions are not those that the corpus tells of: types of numbers depend on that.
+    """
     count_type: Any = np.int32 if corpus.n_tokens < np.iinfo(np.int32).max else np.int64
     n_kept = int(np.count_nonzero(corpus.document_frequencies > 1))
-    totals = np.zeros(corpus.n_words, np.int64)
+    totals, frequencies = np.zeros((2, corpus.n_words), np.int64)
     length_frequencies = np.zeros(LONGEST_COUNTED + 1, np.int64)
     log_lone_words = 0.0
     for partition in range(corpus.n_partitions):
         row_starts, words, counts = corpus.partition(partition)
         totals += np.bincount(words, counts, minlength=totals.size).astype(np.int64)
+        frequencies += np.bincount(words, minlength=totals.size)
         lengths = _row_sums(row_starts, counts)
         length_frequencies += count_lengths(lengths, LONGEST_COUNTED)
         lone = words >= n_kept
         betas = beta if isinstance(beta, float) else beta[words[lone]]
         log_lone_words += float((gammaln(betas + counts[lone]) - gammaln(betas)).sum())
         tick(lengths.size)
+    n_with_words = corpus.n_documents - corpus.n_empty_documents
+    told = (corpus.n_tokens, n_with_words)
+    if told != (int(totals.sum()), corpus.n_documents - int(length_frequencies[0])) or not np.array_equal(
+        frequencies, corpus.document_frequencies
+    ):
+        raise DamagedError(f"the partitions in {corpus.folder} do not belong to its manifest; build the corpus again")
     load = partial(_read_partition, corpus.files, n_kept, count_type)
     return PartitionedDocuments(
         loaders=[partial(load, partition) for partition in range(corpus.n_partitions)],
         words=np.arange(n_kept),
         n_documents=corpus.n_documents,
-        n_with_words=corpus.n_documents - corpus.n_empty_documents,
+        n_with_words=n_with_words,
         n_columns=corpus.n_words,
         n_entries=corpus.n_entries - (corpus.n_words - n_kept),
         n_tokens=corpus.n_tokens,

@@ -13,9 +13,12 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from textmix.corpus.folder_lock import FolderLock
+from textmix.corpus.saved_files import read_json
+from textmix.corpus.saved_values import check_entries, check_strings, check_type
 from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
@@ -61,6 +64,7 @@ def write_run(
     run.json gets the manifest and what `write_files` returns.
     """
     check_destination(folder, force=force)
+    _check_manifest(manifest)
     folder = Path(folder)
     lock = FolderLock(folder)
     lock.hold(f'another run is writing to "{folder}"; wait until it ends, or choose another folder')
@@ -102,7 +106,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f'there is no folder "{folder}"; give one that a clustering was saved to')
     path = folder / RUN_FILE
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
     except FileNotFoundError as error:
         if _is_unfinished(folder):
             raise ValueError(f'the run in "{folder}" was not saved to its end; cluster again') from error
@@ -119,7 +123,26 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
             f'"{folder}" was saved by a newer textmix (format {version}; this one reads up to {VERSION}); '
             "upgrade textmix"
         )
+    try:
+        _check_manifest(manifest)
+    except ValueError as error:
+        raise ValueError(f'"{path}" is damaged ({error}); cluster again') from error
     return manifest
+
+
+def _check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Raise ValueError if a part of run.json that textmix reads is not of its kind; notes of users may be anything."""
+    for name in ("settings", "guidance", "versions", "input"):
+        check_type(name, manifest.get(name, {}), Mapping)
+    settings, read = manifest.get("settings", {}), manifest.get("input", {})
+    check_type("parameters", settings.get("parameters", {}), Mapping)
+    check_type("tokenizer", settings.get("tokenizer"), Mapping, NoneType)
+    check_strings("files", read.get("files", []))
+    check_entries("columns", read.get("columns", {}), str, NoneType)
+    check_entries("reasons", read.get("reasons", {}), int)
+    check_type("n_skipped", read.get("n_skipped", 0), int)
+    check_entries("seconds", manifest.get("seconds", {}), int, float)
+    check_entries("names", manifest.get("names", {}), str)
 
 
 def _move_into_place(staging: Path, folder: Path) -> None:
@@ -142,7 +165,7 @@ def _move_into_place(staging: Path, folder: Path) -> None:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return bool(json.loads((folder / RUN_FILE).read_bytes())["format"] == FORMAT)
+        return bool(read_json(folder / RUN_FILE)["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

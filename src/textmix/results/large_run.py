@@ -14,6 +14,8 @@ from scipy.sparse import csr_array
 
 from textmix.corpus import Corpus
 from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.saved_files import MOST_LISTED, read_json
+from textmix.corpus.saved_values import check_number, check_type
 from textmix.results.clusters import N_EXAMPLES, list_clusters
 from textmix.results.mixture import FittedMixture
 from textmix.results.run import (
@@ -54,15 +56,25 @@ class KeptExamples(NamedTuple):
             flush(file)
 
     @classmethod
-    def load(cls, folder: Path) -> KeptExamples:
-        """Load what `save` saved."""
+    def load(cls, folder: Path, n_clusters: int, n_documents: int) -> KeptExamples:
+        """Load what `save` saved of a run with so many clusters and documents."""
         path = folder / EXAMPLES_FILE
         try:
-            found = json.loads(path.read_bytes())
-            clusters = [[Example(*example) for example in examples] for examples in found["clusters"]]
-            return cls(clusters, [Example(*example) for example in found["outliers"]])
+            found = read_json(path, MOST_LISTED)
+            if len(found["clusters"]) != n_clusters:
+                raise ValueError(f"it has examples of {len(found['clusters']):,} clusters, not {n_clusters:,}")
+            clusters = [_read_examples(examples, n_documents) for examples in found["clusters"]]
+            return cls(clusters, _read_examples(found["outliers"], n_documents))
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} is missing or damaged; cluster again") from error
+            raise ValueError(f"{path} is missing or damaged ({error}); cluster again") from error
+
+
+def _read_examples(examples: Any, n_documents: int) -> list[Example]:
+    found = [Example(*example) for example in examples]
+    for document, text in found:
+        check_number("an example's document", document, 0, n_documents - 1, whole=True)
+        check_type("an example", text, str)
+    return found
 
 
 class KnownLabels:

@@ -10,18 +10,17 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.corpus.files import Record, load_record, save_record
+from textmix.corpus.files import Record, describing_damage, load_record, save_record
 from textmix.engines.threads import threads
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
+from textmix.results.mixture_values import KNOWN, TRACE, read_values
 
 _KIND = "model"
 _VERSION = 1
-_TRACE = "trace_"
-# Of estimators that have them.
-STABILITIES, KNOWN, KNOWN_DOCUMENTS = "cluster_stabilities_", "known_clusters_", "_known_documents"
-_NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
+STABILITIES, KNOWN_DOCUMENTS = "cluster_stabilities_", "_known_documents"  # of estimators that have them
+NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
 class DocumentScores(NamedTuple):
@@ -157,7 +156,7 @@ class FittedMixture:
             "twins": self.twins,
             "stabilities": self.stabilities,
             "known_documents": self.known_documents,
-            **{f"{_TRACE}{name}": values for name, values in self.trace.items()},
+            **{f"{TRACE}{name}": values for name, values in self.trace.items()},
         }
         settings = {
             "estimator": self.estimator,
@@ -180,33 +179,8 @@ class FittedMixture:
     def load(cls, folder: str | os.PathLike[str]) -> FittedMixture:
         """Load what `save` saved; ValueError if it is not there, broken, or newer."""
         arrays, _, settings = load_record(folder, _KIND, _VERSION)
-        try:
-            sizes = arrays["cluster_sizes"]
-            parts = [arrays[f"word_counts_{name}"] for name in ("data", "indices", "row_starts")]
-            shape = (int(sizes.size), int(settings["n_words"]))
-            return cls(
-                estimator=settings["estimator"],
-                parameters=settings["parameters"],
-                labels=arrays["labels"],
-                cluster_sizes=sizes,
-                cluster_word_counts=scipy.sparse.csr_array(tuple(parts), shape=shape),
-                alpha=_as_numbers(settings["alpha"]),
-                beta=_as_numbers(settings["beta"]),
-                prior=Prior(**{**settings["prior"], "pseudo_counts": np.array(settings["prior"]["pseudo_counts"])}),
-                unit=settings["unit"],
-                polished=settings["polished"],
-                twins=arrays["twins"],
-                trace={name.removeprefix(_TRACE): values for name, values in arrays.items() if name.startswith(_TRACE)},
-                n_sweeps=settings["n_sweeps"],
-                converged=settings["converged"],
-                log_joint=settings["log_joint"],
-                inference=settings.get("inference", "gibbs"),
-                stabilities=arrays.get("stabilities", np.empty(0)),
-                known_clusters=settings.get(KNOWN, {}),
-                known_documents=arrays.get("known_documents", np.empty(0, np.int64)),
-            )
-        except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(f"{folder} is not a complete model ({error}); save it again") from error
+        with describing_damage(folder, _KIND):
+            return cls(**read_values(arrays, settings))
 
 
 def _as_json(value: float | NDArray[np.float64]) -> float | list[float]:
@@ -222,6 +196,6 @@ def plain_parameters(estimator: Any) -> dict[str, Any]:
     parameters = {}
     for name, value in estimator.get_params(deep=False).items():
         plain = value.item() if isinstance(value, np.generic) else value
-        if name != _NOT_STORED and (plain is None or isinstance(plain, bool | int | float | str)):
+        if name != NOT_STORED and (plain is None or isinstance(plain, bool | int | float | str)):
             parameters[name] = plain
     return parameters

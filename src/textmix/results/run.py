@@ -200,10 +200,14 @@ def trace_columns(trace: dict[str, NDArray[Any]]) -> list[Column]:
 def read_texts(folder: Path, n_documents: int) -> list[str]:
     """The texts of a saved run."""
     path = folder / TEXTS_FILE
-    rows = read_parquet(path, ["text"])
+    rows = read_parquet(path, ["text"], most=n_documents + 1)
     if len(rows) != n_documents:
-        raise ValueError(f"{path} has {len(rows):,} rows, the run has {n_documents:,} texts; cluster again")
-    return [text for (text,) in rows]
+        n_rows = "more" if len(rows) > n_documents else f"{len(rows):,}"
+        raise ValueError(f"{path} has {n_rows} rows; the run has {n_documents:,} texts; cluster again")
+    texts = [text for (text,) in rows]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{path} is damaged (not all its texts are texts); cluster again")
+    return texts
 
 
 def installed_versions() -> dict[str, str | None]:

@@ -20,6 +20,7 @@ from textmix.results.typical import Typicality
 OWN_FILE = re.compile(r"scores-\d+\.(f4|tmp)")
 
 _ROWS = 3  # probability, outlier score, typicality
+_MOST = 1.0 + 1e-6  # a probability as 4-byte floats have it
 _NO_TWINS = np.empty(0, np.int32)
 
 
@@ -88,8 +89,13 @@ class ScoreFiles:
         ]
 
     def _is_whole(self, partition: int) -> bool:
+        """Whether there are scores that can be; others are made anew. Costs a look at 12 bytes a document."""
         path = self._path(partition)
-        return path.exists() and path.stat().st_size == _ROWS * 4 * self._size(partition)
+        if path.is_symlink() or not path.is_file() or path.stat().st_size != _ROWS * 4 * self._size(partition):
+            return False
+        probabilities, _, typicality = np.fromfile(path, np.float32).reshape(_ROWS, -1)
+        unlikely = (probabilities < 0) | (probabilities > _MOST) | ~np.isfinite(typicality)
+        return not unlikely.any()  # without words a document has no probability: NaN
 
     def _size(self, partition: int) -> int:
         return partition_size(self._n_documents, self._n_partitions, partition)

@@ -12,6 +12,8 @@ from typing import IO, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textmix.corpus.saved_files import check_regular
+
 CHUNK = 8192  # rows written at a time
 REPLACEMENT = "\ufffd"
 
@@ -72,16 +74,18 @@ def arrow_stream(columns: Sequence[Column], requested_schema: object = None) -> 
     return connection.sql(f"SELECT {values} FROM rows").__arrow_c_stream__(requested_schema)
 
 
-def read_parquet(path: Path, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The rows of a Parquet file in their order."""
+def read_parquet(path: Path, columns: Sequence[str], most: int | None = None) -> list[tuple[Any, ...]]:
+    """The rows of a Parquet file in their order, no more than `most`: a small file may hold billions."""
     import duckdb
 
     from textmix.corpus.readers.duck import connect, literal_path
 
+    check_regular(path)
     names = ", ".join(f'"{name}"' for name in columns)
+    limit = "" if most is None else f" LIMIT {most:d}"
     try:
         with connect() as connection:
-            query = f"SELECT {names} FROM read_parquet(?)"
+            query = f"SELECT {names} FROM read_parquet(?){limit}"
             return connection.execute(query, [literal_path(path)]).fetchall()
     except duckdb.Error as error:
         raise ValueError(f"{path} is missing or damaged; cluster again") from error

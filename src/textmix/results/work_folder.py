@@ -14,11 +14,14 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import NoneType
 from typing import Any, BinaryIO
 
 from textmix.corpus.build_folder import MANIFEST, remove_corpus
 from textmix.corpus.files import write_files
 from textmix.corpus.folder_lock import FolderLock
+from textmix.corpus.saved_files import inner_folder, read_json
+from textmix.corpus.saved_values import check_number, check_type
 from textmix.inference import checkpoint
 from textmix.results import score_files
 
@@ -68,7 +71,7 @@ class WorkFolder:
     @property
     def corpus(self) -> Path:
         """Where the counts are."""
-        return self.path / CORPUS_FOLDER
+        return inner_folder(self.path, CORPUS_FOLDER)
 
     @property
     def has_corpus(self) -> bool:
@@ -163,12 +166,20 @@ class WorkFolder:
 
     def _read(self) -> dict[str, Any]:
         """What work.json says; nothing if it is not there, or somebody else's."""
+        path = self.path / WORK_FILE
         try:
-            notes = json.loads((self.path / WORK_FILE).read_bytes())
+            notes = read_json(path)
         except (OSError, ValueError):
             return {}
         if not isinstance(notes, dict) or notes.get("format") != FORMAT:
             return {}
+        try:
+            check_number("version", notes.get("version"), 1, whole=True)
+            check_type("run", notes.get("run"), str)
+            check_type("source", notes.get("source"), dict)
+            check_type("settings", notes.get("settings"), dict, NoneType)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}); remove the folder") from error
         if notes["version"] > VERSION:
             raise ValueError(f'the run in "{self.path}" is of a newer textmix; upgrade textmix, or remove the folder')
         return notes

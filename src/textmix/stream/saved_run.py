@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from types import NoneType
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,9 @@ def _rows(folder: Path, clustering: Clustering, now: int) -> Iterator[DocumentRo
     corpus, labels = clustering.corpus, clustering.labels.tolist()
     ids = _all_ids(corpus.ids or [""] * len(labels))
     times = _times(corpus, now)
-    scores = read_parquet(folder / TEXTS_FILE, ["probability", "outlier_score"])
+    scores = read_parquet(folder / TEXTS_FILE, ["probability", "outlier_score"], most=len(labels))
+    if not all(isinstance(score, float | NoneType) for row in scores for score in row):
+        raise ValueError(f"{folder / TEXTS_FILE} is damaged (not all its scores are numbers); cluster again")
     rows = zip(ids, clustering.texts, times, labels, scores, _counts(corpus), strict=True)
     for id, text, time, label, (probability, outlier_score), counts in rows:
         document = check_document(Document(id, text))

@@ -1,0 +1,132 @@
+"""What a saved mixture says, checked: parts that agree with each other, and numbers in their ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from textmix.corpus.matrix import MAX_TOTAL
+from textmix.corpus.saved_values import (
+    FRACTIONS,
+    WHOLE,
+    check_number,
+    check_positive,
+    check_range,
+    check_type,
+    check_vector,
+    sparse_counts,
+)
+from textmix.kernels.state import Prior
+
+KNOWN = "known_clusters_"  # of estimators that have it
+TRACE = "trace_"  # before the names of a trace's arrays
+
+
+def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `FittedMixture`; KeyError, ValueError or TypeError if these cannot be those of one."""
+    labels, sizes, unit = arrays["labels"], arrays["cluster_sizes"], settings["unit"]
+    check_vector("labels.npy", labels, WHOLE)
+    check_vector("cluster_sizes.npy", sizes, WHOLE)
+    check_range("labels.npy", labels, -1, sizes.size - 1)
+    check_range("cluster_sizes.npy", sizes, 1, labels.size)
+    if not np.array_equal(np.bincount(labels[labels >= 0], minlength=sizes.size), sizes):
+        raise ValueError("cluster_sizes.npy does not have the sizes of the clusters in labels.npy")
+    check_number("n_words", settings["n_words"], 0, whole=True)
+    names = tuple(f"word_counts_{name}" for name in ("data", "indices", "row_starts"))
+    files = (f"{names[0]}.npy", f"{names[1]}.npy", f"{names[2]}.npy")
+    word_counts = sparse_counts(files, [arrays[name] for name in names], settings["n_words"])
+    if word_counts.shape[0] != sizes.size:
+        raise ValueError(f"{files[2]} has {word_counts.shape[0]:,} clusters, not {sizes.size:,}")
+    check_unit(unit, word_counts)
+    for name, kind in (("estimator", str), ("parameters", dict), ("polished", bool), ("converged", bool)):
+        check_type(name, settings[name], kind)
+    inference = settings.get("inference", "gibbs")
+    check_type("inference", inference, str)
+    check_number("n_sweeps", settings["n_sweeps"], 0, whole=True)
+    check_number("log_joint", settings["log_joint"], -math.inf)
+    beta = check_positive("beta", settings["beta"], word_counts.shape[1])
+    return {
+        "estimator": settings["estimator"],
+        "parameters": settings["parameters"],
+        "labels": labels.astype(np.int32, copy=False),
+        "cluster_sizes": sizes.astype(np.int64, copy=False),
+        "cluster_word_counts": word_counts,
+        "alpha": check_positive("alpha", settings["alpha"]),
+        "beta": beta,
+        "prior": _read_prior(settings["prior"], sizes.size),
+        "unit": float(unit),
+        "polished": settings["polished"],
+        "twins": _read_twins(arrays["twins"], labels.size),
+        "trace": _read_trace(arrays),
+        "n_sweeps": settings["n_sweeps"],
+        "converged": settings["converged"],
+        "log_joint": float(settings["log_joint"]),
+        "inference": inference,
+        "stabilities": _read_stabilities(arrays.get("stabilities", np.empty(0)), sizes.size),
+        "known_clusters": _read_known_clusters(settings.get(KNOWN, {}), sizes.size),
+        "known_documents": _read_documents(arrays.get("known_documents", np.empty(0, np.int64)), labels.size),
+    }
+
+
+def check_unit(unit: Any, counts: scipy.sparse.csr_array) -> None:
+    """Raise ValueError unless these counts, as multiples of the unit, are whole numbers that kernels can add up."""
+    check_number("unit", unit, 0.0, 1.0)
+    if unit != 1.0 and math.frexp(unit)[0] != 0.5:
+        raise ValueError(f"unit is {unit}, not a power of two")
+    if unit == 1.0 and counts.dtype.kind == "f" and not np.array_equal(counts.data, np.floor(counts.data)):
+        raise ValueError("unit is 1, but there are counts with fractions")
+    if not counts.data.sum(dtype=np.float64) <= 2 * MAX_TOTAL * unit:
+        raise ValueError(f"unit is {unit}, too small for these counts")
+
+
+def _read_prior(prior: Mapping[str, Any], n_clusters: int) -> Prior:
+    check_type("prior", prior, dict)
+    pseudo_counts = np.asarray(prior["pseudo_counts"])
+    check_vector("pseudo_counts", pseudo_counts, FRACTIONS)
+    if pseudo_counts.size == 0:
+        raise ValueError("pseudo_counts is empty")
+    check_range("pseudo_counts", pseudo_counts, 0.0, 1e200)
+    check_number("concentration", prior["concentration"], 0.0, 1e200)
+    check_number("max_clusters", prior["max_clusters"], n_clusters, 2**62, whole=True)
+    check_type("labelled", prior["labelled"], bool)
+    return Prior(
+        pseudo_counts.astype(np.float64), float(prior["concentration"]), prior["max_clusters"], prior["labelled"]
+    )
+
+
+def _read_twins(twins: NDArray[Any], n_documents: int) -> NDArray[np.int32]:
+    check_vector("twins.npy", twins, WHOLE, n_documents if twins.size else 0)
+    check_range("twins.npy", twins, 0, n_documents)
+    return twins.astype(np.int32, copy=False)
+
+
+def _read_trace(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    trace = {name.removeprefix(TRACE): values for name, values in arrays.items() if name.startswith(TRACE)}
+    n_sweeps = next(iter(trace.values())).size if trace else 0
+    for name, values in trace.items():
+        check_vector(f"{TRACE}{name}.npy", values, FRACTIONS, n_sweeps)
+    return trace
+
+
+def _read_stabilities(stabilities: NDArray[Any], n_clusters: int) -> NDArray[np.float64]:
+    check_vector("stabilities.npy", stabilities, "f", n_clusters if stabilities.size else 0)
+    check_range("stabilities.npy", stabilities[~np.isnan(stabilities)], 0.0, 1.0)
+    return stabilities.astype(np.float64, copy=False)
+
+
+def _read_known_clusters(known: Any, n_clusters: int) -> dict[str, int]:
+    check_type(KNOWN, known, dict)
+    for name, label in known.items():
+        check_number(f"{KNOWN}: {name[:40]!r}", label, -1, n_clusters - 1, whole=True)
+    return dict(known)
+
+
+def _read_documents(documents: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
+    check_vector("known_documents.npy", documents, WHOLE)
+    check_range("known_documents.npy", documents, 0, n_documents - 1)
+    return documents.astype(np.int64, copy=False)
