@@ -25,7 +25,8 @@ from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, Clusters, describe_clusters, summarise
 from textmix.results.frames import Frame
 from textmix.results.large_run import N_OUTLIERS
-from textmix.results.mixture import KNOWN, STABILITIES, DocumentScores, FittedMixture
+from textmix.results.mixture import STABILITIES, DocumentScores, FittedMixture
+from textmix.results.mixture_values import KNOWN
 from textmix.results.numbering import Numbering
 from textmix.results.run import cluster_columns, document_columns, read_texts
 from textmix.results.tables import Column

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -174,11 +175,13 @@ class Clustering(ClusteredTexts):
         force: bool = False,
         notes: Mapping[str, Any] | None = None,
         report: bool = False,
+        escape_formulas: bool = True,
     ) -> None:
         """Save everything to a folder, as tables, JSON and arrays; `textmix.load` reads it again.
 
         A folder with an earlier run is only overwritten with `force`. `notes` are kept in run.json. With `report` the
-        page goes there too, as report.html.
+        page goes there too, as report.html. Without `escape_formulas` texts stand in CSV as they are, also those that a
+        spreadsheet would take for formulas.
         """
         self._check_saving()
         mixture = FittedMixture.of(self.estimator)
@@ -186,7 +189,7 @@ class Clustering(ClusteredTexts):
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         names = {str(label): name for label, name in self._names.items()}
         manifest: dict[str, Any] = {**run.manifest(), **kept, "names": names, "seconds": self.seconds, **(notes or {})}
-        write_run(folder, run.write_files, manifest, force=force)
+        write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)
         self.info = {**self.info, **manifest}
         if report:
             self.report(Path(folder) / REPORT_FILE)

@@ -58,6 +58,7 @@ class Plan:
     memory: int | None = None
     resume: bool = False
     force: bool = False
+    escape_formulas: bool = True  # in CSV
 
 
 class Outcome(NamedTuple):
@@ -198,7 +199,7 @@ class _Run:
         with _timed(self.seconds, "scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)
         return_freed_memory()
-        run = LargeRun(mixture, corpus, model.outliers_, scores)
+        run = LargeRun(mixture, corpus, model.outliers_, scores, self.plan.escape_formulas)
         outcome = self._write(run, model)
         self.work.remove()
         return outcome

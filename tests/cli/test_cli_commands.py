@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import textmix
 from textmix.cli.console import one_line, plural
 from textmix.inference.collapsed_gibbs import GibbsState
 
@@ -303,6 +304,68 @@ def test_assign_writes_whole_files_to_folders_that_exist(program, table, saved, 
     assert not list(tmp_path.glob(".*.tmp"))
     assert "is a folder" in program("assign", saved, table, "--out", tmp_path)[2]
     assert "there is no folder" in program("assign", saved, table, "--out", tmp_path / "no" / "new.csv")[2]
+
+
+FORMULA_IDS = [f"{sign}{number}" for number in range(len(TEXTS) // 4) for sign in "=+-@"]
+
+
+@pytest.fixture
+def with_formulas(tmp_path) -> Path:
+    """A table whose ids and labels a spreadsheet would take for formulas."""
+    path = tmp_path / "formulas.csv"
+    rows = [f"{id},{text},={text.split()[0]}" for id, text in zip(FORMULA_IDS, TEXTS, strict=True)]
+    path.write_text("\n".join(["key,text,topic", *rows]) + "\n")
+    return path
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_csv_is_written_without_formulas_and_its_ids_still_match(program, with_formulas, tmp_path):
+    run, columns = tmp_path / "run", ("--id", "key", "--label", "topic")
+    assert program("cluster", with_formulas, *columns, "--out", run, "--quiet") == (0, "", "")
+    rows = read_table(run / "assignments.csv")
+    assert [row["id"] for row in rows] == [f"'{id}" for id in FORMULA_IDS]
+    assert {row["label"][:2] for row in rows} == {"'="}
+    loaded = textmix.load(run)
+    assert loaded.corpus.ids == FORMULA_IDS
+    loaded.rename(0, "=1+1").save(tmp_path / "renamed")
+    assert read_table(tmp_path / "renamed" / "clusters.csv")[0]["name"] == "'=1+1"
+    loaded.rename(0, "=1+1").save(tmp_path / "renamed", force=True, escape_formulas=False)
+    assert read_table(tmp_path / "renamed" / "clusters.csv")[0]["name"] == "=1+1"
+
+    assigned = tmp_path / "assigned.csv"
+    assert program("assign", run, with_formulas, "--id", "key", "--out", assigned)[0] == 0
+    assert [row["id"] for row in read_table(assigned)] == [f"'{id}" for id in FORMULA_IDS]
+    shown = program("assign", run, run / "assignments.csv", "--text", "text", "--id", "id")[1]
+    assert [row["id"] for row in csv.DictReader(shown.splitlines())] == [f"'{id}" for id in FORMULA_IDS]
+    shown = program("assign", run, with_formulas, "--id", "key", "--no-escape-formulas")[1]
+    assert [row["id"] for row in csv.DictReader(shown.splitlines())] == FORMULA_IDS
+
+    expected = program("evaluate", run)[1].splitlines()[1:]
+    for file, id, label in (
+        (with_formulas, "key", "topic"),
+        (run / "assignments.csv", "id", "label"),
+    ):
+        code, shown, error = program("evaluate", run, file, "--id", id, "--label", label)
+        assert (code, error, shown.splitlines()[1:]) == (0, "", expected)
+
+
+def test_ids_of_a_run_that_was_made_of_our_csv_match_those_of_the_original(program, with_formulas, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert program("cluster", with_formulas, "--id", "key", "--out", first, "--quiet")[0] == 0
+    copied = (first / "assignments.csv", "--text", "text", "--id", "id")
+    assert program("cluster", *copied, "--out", second, "--quiet")[0] == 0
+    code, shown, _ = program("evaluate", second, with_formulas, "--id", "key", "--label", "topic")
+    assert (code, "20 texts" in shown, "Left out" in shown) == (0, True, False)
+
+
+def test_formulas_stay_if_that_is_wanted(program, with_formulas, tmp_path):
+    command = ("cluster", with_formulas, "--id", "key", "--out", tmp_path / "run", "--quiet")
+    assert program(*command, "--no-escape-formulas") == (0, "", "")
+    assert [row["id"] for row in read_table(tmp_path / "run" / "assignments.csv")] == FORMULA_IDS
 
 
 def test_the_report_is_written_with_the_run_and_again_on_request(program, table, tmp_path, monkeypatch):

@@ -138,7 +138,12 @@ def test_the_folder_says_what_was_read_and_what_is_left_out(saved):
 
 def test_hostile_texts_come_through(saved):
     found = [row["text"] for row in read_rows(saved)]
-    assert found == [text.replace("\0", "\ufffd") for text in make_texts(N_TEXTS)]
+    assert found == [text.replace("\0", "\ufffd").replace("=1+1", "'=1+1") for text in make_texts(N_TEXTS)]
+
+
+def test_formulas_are_escaped_unless_that_is_not_wanted(large_run_of, saved, tmp_path):
+    assert large_run_of("--force", "--no-escape-formulas", "--quiet") == (0, "", "")
+    assert [row["text"] for row in read_rows(tmp_path / "run")].count("=1+1") == 1
 
 
 def test_the_report_shows_what_is_kept_of_the_texts(saved, program):

@@ -84,6 +84,16 @@ def test_csv_goes_to_a_path_or_a_file(frame, tmp_path):
     assert rows[1] == {"n": "20000", "x": "", "is": "false", "text": "é, \ufffd"}
 
 
+def test_csv_escapes_formulas_unless_that_is_not_wanted():
+    table, written = Frame([Column("n", "BIGINT", [-1]), Column("text", "VARCHAR", ["=1+1"])]), []
+    for options in ({}, {"escape_formulas": False}):
+        buffer = io.StringIO()
+        table.to_csv(buffer, **options)
+        written.append(buffer.getvalue())
+    assert written == ["n,text\n-1,'=1+1\n", "n,text\n-1,=1+1\n"]
+    assert table.to_dict() == {"n": [-1], "text": ["=1+1"]}
+
+
 def test_it_is_shown_neatly_and_markup_is_text(frame):
     assert repr(frame).splitlines()[0].split() == ["n", "x", "is", "text"]
     assert "20,000" in repr(frame)

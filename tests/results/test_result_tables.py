@@ -8,9 +8,19 @@ import math
 import numpy as np
 import pytest
 
-from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
+from textmix.results.tables import Column, escape_formula, read_parquet, save_csv, save_parquet
 
-TEXTS = ["plain", 'with "quotes", commas', "two\nlines\r\nthree", "", " blanks ", "ümlaut 漢字 🙂", "tab\there", "'"]
+TEXTS = [
+    "a\rb",
+    "plain",
+    'with "quotes", commas',
+    "two\nlines\r\nthree",
+    "",
+    " blanks ",
+    "ümlaut 漢字 🙂",
+    "tab\there",
+    "'",
+]
 
 
 def columns(texts: list[str]) -> list[Column]:
@@ -65,6 +75,32 @@ def test_nan_is_nothing_and_infinity_stays(tmp_path):
     assert (tmp_path / "t.csv").read_text().split("\n") == ["score", '""', "inf", "-inf", "0.123457", ""]
     found = [score for (score,) in read_parquet(tmp_path / "t.parquet", ["score"])]
     assert found == [None, math.inf, -math.inf, 0.123456789]
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=cmd|"/c calc"!A1']
+HARMLESS = ["", "a=b", " =1", "'=1", "1-1", "e-mail", "'"]
+
+
+def test_texts_that_a_spreadsheet_would_run_are_escaped_in_csv_alone(tmp_path):
+    table = [
+        Column("number", "BIGINT", -np.arange(1, len(FORMULAS) + len(HARMLESS) + 1)),
+        Column("score", "DOUBLE", np.full(len(FORMULAS) + len(HARMLESS), -0.5)),
+        Column("text", "VARCHAR", [*FORMULAS, *HARMLESS]),
+    ]
+    for options, expected in (({}, [f"'{text}" for text in FORMULAS]), ({"escape_formulas": False}, FORMULAS)):
+        save_csv(tmp_path / "t.csv", table, **options)
+        with open(tmp_path / "t.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["text"] for row in rows] == [*expected, *HARMLESS]
+        assert {row["score"] for row in rows} == {"-0.5"}
+        assert [int(row["number"]) for row in rows] == table[0].values.tolist()
+    save_parquet(tmp_path / "t.parquet", table)
+    assert [text for (text,) in read_parquet(tmp_path / "t.parquet", ["text"])] == [*FORMULAS, *HARMLESS]
+
+
+def test_escaping_twice_is_escaping_once():
+    for text in (*FORMULAS, *HARMLESS):
+        assert escape_formula(escape_formula(text)) == escape_formula(text)
 
 
 def test_odd_folder_names_are_taken_literally(tmp_path):

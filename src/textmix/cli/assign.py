@@ -17,7 +17,9 @@ from textmix.results.tables import Column, flush, write_csv
 from textmix.saved_runs import load
 
 
-def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None) -> None:
+def assign_files(
+    run: Path, files: Sequence[str], columns: Mapping[str, str | None], out: Path | None, *, escape_formulas: bool
+) -> None:
     """Write a CSV row for each text: its cluster, how probable that is, whether the text fits nowhere."""
     if out is not None:
         _check_file(out)
@@ -27,9 +29,9 @@ def assign_files(run: Path, files: Sequence[str], columns: Mapping[str, str | No
         print(f"textmix: {sentence}", file=sys.stderr)
     table = assignment_table(clustering, documents)
     if out is None:
-        write_csv(sys.stdout, table)
+        write_csv(sys.stdout, table, escape_formulas=escape_formulas)
         return
-    _replace_file(out, table)
+    _replace_file(out, table, escape_formulas)
 
 
 def assignment_table(clustering: Clustering, documents: Documents) -> list[Column]:
@@ -51,17 +53,17 @@ def _check_file(path: Path) -> None:
         raise ValueError(f'"{path}" cannot be written: no permission to write to "{path.parent}"')
 
 
-def _replace_file(path: Path, table: Sequence[Column]) -> None:
+def _replace_file(path: Path, table: Sequence[Column], escape_formulas: bool) -> None:
     """Write a file that is whole or not there."""
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe
         with open(path, "w", encoding="utf-8", newline="") as stream:
-            write_csv(stream, table)
+            write_csv(stream, table, escape_formulas=escape_formulas)
         return
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         file: IO[str]
         with open(temporary, "w", encoding="utf-8", newline="") as file:
-            write_csv(file, table)
+            write_csv(file, table, escape_formulas=escape_formulas)
             flush(file)
         os.replace(temporary, path)
     finally:

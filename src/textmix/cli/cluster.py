@@ -38,6 +38,7 @@ class Output:
     quiet: bool
     as_json: bool = False
     report: bool = True
+    escape_formulas: bool = True
 
 
 def read_stop_words(path: Path) -> tuple[str, ...]:
@@ -127,7 +128,13 @@ def _compare(clustering: Clustering, documents: Documents) -> dict[str, float] |
 def _save(clustering: Clustering, notes: Mapping[str, Any], output: Output) -> None:
     assert output.folder is not None
     started = time.perf_counter()
-    clustering.save(output.folder, force=output.force, notes=notes, report=output.report)
+    clustering.save(
+        output.folder,
+        force=output.force,
+        notes=notes,
+        report=output.report,
+        escape_formulas=output.escape_formulas,
+    )
     clustering.seconds["saving"] = time.perf_counter() - started
 
 

@@ -12,6 +12,7 @@ from textmix.clustering import Clustering
 from textmix.corpus.saved_files import check_regular
 from textmix.metrics import agreement
 from textmix.results.run import ASSIGNMENTS_FILE
+from textmix.results.tables import escape_formula
 from textmix.saved_runs import LargeClustering, load
 
 
@@ -65,10 +66,12 @@ def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -
     if repeated:
         raise ValueError(f'the id "{repeated[0]}" is in the file more than once; ids must differ')
     known = dict(zip(documents.ids, documents.labels, strict=True))
-    labels = [known.get(id, "") for id in clustering.corpus.ids]
-    if not any(id in known for id in clustering.corpus.ids):
+    # Ids may have come through a CSV file that textmix wrote, on either side.
+    escaped = {escape_formula(id): label for id, label in known.items()}
+    labels = [known.get(id, escaped.get(escape_formula(id))) for id in clustering.corpus.ids]
+    if all(label is None for label in labels):
         raise ValueError("no id of the file is in the run; is --id the same column as when it was clustered?")
-    return labels
+    return [label or "" for label in labels]
 
 
 def _with_text_column(columns: Mapping[str, str | None]) -> dict[str, str | None]:

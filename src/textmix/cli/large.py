@@ -26,6 +26,7 @@ def make_plan(
     *,
     resume: bool,
     force: bool,
+    escape_formulas: bool,
 ) -> Plan | None:
     """What the options ask for, or None if the counts are to be in memory; ValueError if they do not go together."""
     if memory is None and engine != "dask":
@@ -44,7 +45,7 @@ def make_plan(
     folder = Path(os.path.abspath(out))
     # Workers of a cluster need the whole path.
     work = folder.with_name(f"{folder.name}.work") if work is None else Path(os.path.abspath(work))
-    return Plan(out, work, memory, resume, force)
+    return Plan(out, work, memory, resume, force, escape_formulas)
 
 
 def cluster_large_files(

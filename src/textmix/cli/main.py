@@ -100,6 +100,7 @@ def cluster(
     out: options.Out = None,
     force: options.Force = False,
     no_report: options.NoReport = False,
+    no_escape_formulas: options.KeepFormulas = False,
     top: options.Top = 20,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -145,8 +146,11 @@ def cluster(
         "random_state": seed,
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
-    output = command.Output(out, force, top, quiet, as_json=json, report=not no_report)
-    plan = large.make_plan(out, n_bytes, engine_name, scheduler, work, resume=resume, force=force)
+    escape = not no_escape_formulas
+    output = command.Output(out, force, top, quiet, as_json=json, report=not no_report, escape_formulas=escape)
+    plan = large.make_plan(
+        out, n_bytes, engine_name, scheduler, work, resume=resume, force=force, escape_formulas=escape
+    )
     if plan is None:
         command.cluster_files(files, columns, time_column, settings, guides, output, started)
     elif time_column is not None:
@@ -165,6 +169,7 @@ def assign(
     id: options.IdColumn = None,
     format: options.Format = None,
     out: options.OutFile = None,
+    no_escape_formulas: options.KeepFormulas = False,
 ) -> None:
     """Put new texts into the clusters of a saved run; prints CSV.
 
@@ -174,7 +179,8 @@ def assign(
     """
     from textmix.cli import assign as command
 
-    command.assign_files(run, files, {"text": text, "id": id, "format": format}, out)
+    columns = {"text": text, "id": id, "format": format}
+    command.assign_files(run, files, columns, out, escape_formulas=not no_escape_formulas)
 
 
 @app.command()

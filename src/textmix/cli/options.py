@@ -356,6 +356,14 @@ Top = Annotated[
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.", rich_help_panel=OUTPUT)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.", rich_help_panel=OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)]
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--no-escape-formulas",
+        help="Write texts to CSV as they are, also those that a spreadsheet would run as formulas.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 OutFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Write the CSV here instead of to standard output."),

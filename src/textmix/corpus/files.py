@@ -97,7 +97,7 @@ def load_record(folder: str | os.PathLike[str], kind: str, version: int) -> Reco
             content = read_content(path, MOST_LISTED) if path.suffix == ".json" else read_array(path)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} is missing or cannot be read ({error}); save the {kind} again") from error
-        if zlib.crc32(content) != checksum:
+        if zlib.crc32(content if isinstance(content, bytes) else content.data) != checksum:
             raise ValueError(
                 f"{path} does not belong to {kind}.json beside it: it was changed, or saving was "
                 f"interrupted; save the {kind} again"

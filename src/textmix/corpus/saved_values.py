@@ -75,8 +75,7 @@ def sparse_counts(names: tuple[str, str, str], parts: list[npt.NDArray[Any]], n_
 
 def check_number(name: str, value: Any, least: float, most: float = math.inf, *, whole: bool = False) -> None:
     """A finite number from `least` to `most`."""
-    kind = Integral if whole else Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not math.isfinite(value) or not least <= value <= most:
+    if not _is_number(value, Integral if whole else Real) or not least <= value <= most:
         what = "whole number" if whole else "number"
         bounds = f"of at least {least:,}" if most == math.inf else f"from {least:,} to {most:,}"
         raise ValueError(f"{name} is {_shown(value)}, not a {what} {bounds}")
@@ -132,6 +131,14 @@ _TYPE_NAMES: dict[type, str] = {
     bool: "true or false",
     type(None): "null",
 }
+
+
+def _is_number(value: Any, kind: Any) -> bool:
+    """Whether it is a finite number of this kind that a float can hold."""
+    try:
+        return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _shown(value: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from textmix.corpus.folder_lock import FolderLock
 from textmix.corpus.saved_files import read_json
-from textmix.corpus.saved_values import check_entries, check_strings, check_type
+from textmix.corpus.saved_values import check_entries, check_number, check_strings, check_type
 from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
@@ -141,7 +141,9 @@ def _check_manifest(manifest: Mapping[str, Any]) -> None:
     check_entries("columns", read.get("columns", {}), str, NoneType)
     check_entries("reasons", read.get("reasons", {}), int)
     check_type("n_skipped", read.get("n_skipped", 0), int)
-    check_entries("seconds", manifest.get("seconds", {}), int, float)
+    check_type("seconds", manifest.get("seconds", {}), Mapping)
+    for name, seconds in manifest.get("seconds", {}).items():
+        check_number(f"seconds: {name}", seconds, 0)
     check_entries("names", manifest.get("names", {}), str)
 
 

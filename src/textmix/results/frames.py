@@ -77,12 +77,16 @@ class Frame:
         """A table of pyarrow."""
         return _imported("pyarrow").table(self)
 
-    def to_csv(self, path: str | os.PathLike[str] | IO[str]) -> None:
-        """Write CSV to a path or an open file, UTF-8: a header, then a row a line; nothing in place of NaN."""
+    def to_csv(self, path: str | os.PathLike[str] | IO[str], *, escape_formulas: bool = True) -> None:
+        """Write CSV to a path or an open file, UTF-8: a header, then a row a line; nothing in place of NaN.
+
+        Texts that a spreadsheet would take for a formula get an apostrophe before them, unless `escape_formulas` is
+        False.
+        """
         if isinstance(path, str | os.PathLike):
-            save_csv(Path(path), self._columns)
+            save_csv(Path(path), self._columns, escape_formulas=escape_formulas)
         else:
-            write_csv(path, self._columns)
+            write_csv(path, self._columns, escape_formulas=escape_formulas)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Lists by the name of the column."""

@@ -109,6 +109,7 @@ class LargeRun:
     corpus: DiskCorpus
     outliers: NDArray[np.bool_]
     scores: ScoreFiles
+    escape_formulas: bool = True  # in CSV
 
     def without_documents(self) -> Corpus:
         """The vocabulary and the tokenizer, which new texts are counted by."""
@@ -129,7 +130,7 @@ class LargeRun:
             self.corpus.vocabulary,
             written.examples.clusters,
         )
-        save_csv(folder / CLUSTERS_FILE, cluster_columns(clusters))
+        save_csv(folder / CLUSTERS_FILE, cluster_columns(clusters), escape_formulas=self.escape_formulas)
         return written
 
     def manifest(self) -> dict[str, Any]:
@@ -159,7 +160,8 @@ class LargeRun:
                 labels, outliers = self.mixture.labels[first:last], self.outliers[first:last]
                 scores, typicality = self.scores.read(first, last)
                 columns = document_columns(batch.ids, batch.labels, labels, outliers, scores, batch.texts)
-                write_csv(file, number_rows(first, columns), header=first == 0)
+                rows = number_rows(first, columns)
+                write_csv(file, rows, header=first == 0, escape_formulas=self.escape_formulas)
                 typical.add(first, batch.texts, labels, typicality)
                 strangest.add(first, batch.texts, np.where(outliers, 0, -1), scores.outlier_scores)
                 if batch.labels is not None:

@@ -42,14 +42,14 @@ class Run:
     outliers: NDArray[np.bool_]
     scores: DocumentScores
 
-    def write_files(self, folder: Path) -> None:
+    def write_files(self, folder: Path, *, escape_formulas: bool = True) -> None:
         """Write every file of the run, but run.json."""
         self.corpus.save(folder / CORPUS_FOLDER)
         self.mixture.save(folder / MODEL_FOLDER)
         assignments = self.assignments()
-        save_csv(folder / ASSIGNMENTS_FILE, assignments)
+        save_csv(folder / ASSIGNMENTS_FILE, assignments, escape_formulas=escape_formulas)
         save_parquet(folder / TEXTS_FILE, assignments)
-        save_csv(folder / CLUSTERS_FILE, cluster_columns(self.clusters))
+        save_csv(folder / CLUSTERS_FILE, cluster_columns(self.clusters), escape_formulas=escape_formulas)
         save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
 
     def assignments(self) -> list[Column]:

@@ -1,8 +1,13 @@
-"""Tables as CSV and Parquet files; what spreadsheets and UTF-8 cannot hold is replaced by U+FFFD."""
+"""Tables as CSV and Parquet files; what spreadsheets and UTF-8 cannot hold is replaced by U+FFFD.
+
+Spreadsheets take a cell that begins with = or one of a few other characters for a formula, also from CSV. In CSV such
+texts therefore have an apostrophe before them, unless that is not wanted (OWASP, "CSV Injection").
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Sequence
@@ -18,6 +23,7 @@ CHUNK = 8192  # rows written at a time
 REPLACEMENT = "\ufffd"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 Values = Sequence[Any] | NDArray[Any]
@@ -31,20 +37,25 @@ class Column(NamedTuple):
     values: Values
 
 
-def write_csv(file: IO[str], columns: Sequence[Column], *, header: bool = True) -> None:
+def write_csv(file: IO[str], columns: Sequence[Column], *, header: bool = True, escape_formulas: bool = True) -> None:
     """Write a header, unless these rows follow others, and the rows; numbers with six digits, nothing for NaN."""
     writer = csv.writer(file, lineterminator="\n")
     if header:
         writer.writerow([column.name for column in columns])
     for first in range(0, len(columns[0].values), CHUNK):
-        cells = (_cells(column.type, column.values[first : first + CHUNK]) for column in columns)
-        writer.writerows(zip(*cells, strict=True))
+        cells = [_cells(column.type, column.values[first : first + CHUNK], escape_formulas) for column in columns]
+        rows = zip(*cells, strict=True)
+        texts = (own for column, own in zip(columns, cells, strict=True) if column.type == "VARCHAR")
+        if any("\r" in text for own in texts for text in own):
+            file.writelines(map(_line_of, rows))
+        else:
+            writer.writerows(rows)
 
 
-def save_csv(path: Path, columns: Sequence[Column]) -> None:
+def save_csv(path: Path, columns: Sequence[Column], *, escape_formulas: bool = True) -> None:
     """Write a CSV file, UTF-8, through to the disk."""
     with open(path, "w", encoding="utf-8", newline="") as file:
-        write_csv(file, columns)
+        write_csv(file, columns, escape_formulas=escape_formulas)
         flush(file)
 
 
@@ -102,7 +113,22 @@ def storable(text: str) -> str:
     return text if text.isascii() or not _SURROGATES.search(text) else _SURROGATES.sub(REPLACEMENT, text)
 
 
-def _cells(kind: str, values: Values) -> Sequence[Any]:
+def _line_of(row: Sequence[Any]) -> str:
+    """A row whose cells are quoted also where they hold a carriage return, which ends a row to most readers.
+
+    Writers whose rows end in a line feed quote those only from Python 3.13 on.
+    """
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\r\n").writerow(row)
+    return f"{buffer.getvalue()[:-2]}\n"
+
+
+def escape_formula(text: str) -> str:
+    """The text with an apostrophe before it if a spreadsheet would take it for a formula; once is enough."""
+    return f"'{text}" if text[:1] in _FORMULA_STARTS else text
+
+
+def _cells(kind: str, values: Values, escape_formulas: bool) -> Sequence[Any]:
     """Some values of a column as CSV has them; one loop for each kind, since there may be millions."""
     # The elements of a list are read several times faster than those of an array.
     listed = values.tolist() if isinstance(values, np.ndarray) else values
@@ -113,6 +139,8 @@ def _cells(kind: str, values: Values) -> Sequence[Any]:
     if kind == "BIGINT":
         return listed
     texts = list(map(str, listed))
+    if escape_formulas:
+        texts = [escape_formula(text) for text in texts]
     together = "".join(texts)
     if "\0" not in together and storable(together) is together:
         return texts
