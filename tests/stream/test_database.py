@@ -7,16 +7,12 @@ from contextlib import closing
 
 import pytest
 
+from textmix.stream import copies, schema
 from textmix.stream import database as module
-from textmix.stream.database import (
-    APPLICATION_ID,
-    FILE,
-    ClusterRow,
-    DamagedStateError,
-    Database,
-    DocumentRow,
-    copy_database,
-)
+from textmix.stream.copies import copy_database
+from textmix.stream.database import FILE, ClusterRow, Database, DocumentRow
+from textmix.stream.schema import APPLICATION_ID
+from textmix.stream.state_file import DamagedStateError
 
 
 @pytest.fixture
@@ -46,7 +42,7 @@ def fill(database, *rows):
 
 def test_a_new_file_has_the_version_and_writes_ahead(path, database):
     assert pragma(path, "application_id") == APPLICATION_ID
-    assert pragma(path, "user_version") == len(module.MIGRATIONS)
+    assert pragma(path, "user_version") == len(schema.MIGRATIONS)
     assert pragma(path, "journal_mode") == "wal"
     assert database._value("PRAGMA synchronous") == 2  # FULL
     assert database._value("PRAGMA foreign_keys") == 0
@@ -123,7 +119,7 @@ def test_an_older_file_is_brought_up_to_date_step_by_step(path, monkeypatch):
         fill(database, row("a"))
     add_column = ["ALTER TABLE documents ADD COLUMN author TEXT", "UPDATE documents SET author = id"]
     steps = [lambda connection, sql=sql: connection.execute(sql) for sql in add_column]
-    monkeypatch.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, *steps])
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, *steps])
     with closing(Database(path)) as database:
         assert database._rows("SELECT id, author FROM documents") == [("a", "a")]
     assert pragma(path, "user_version") == 3
@@ -138,7 +134,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as context:
-        context.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, empty_and_fail])
+        context.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, empty_and_fail])
         with pytest.raises(RuntimeError):
             Database(path)
     with closing(Database(path)) as database:
@@ -147,7 +143,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(path, monkeypatch):
 
 def test_an_older_file_is_not_changed_by_readers(path, monkeypatch):
     Database(path).close()
-    monkeypatch.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, lambda connection: None])
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, lambda connection: None])
     with pytest.raises(ValueError, match="is of an older textmix"):
         Database(path, read_only=True)
 
@@ -197,9 +193,13 @@ def test_a_copy_is_one_whole_file_of_one_moment(path, database, tmp_path):
     fill(database, row("a"))
     copy_database(path, tmp_path / "copy.sqlite3")
     fill(database, row("b"))
-    with closing(Database(tmp_path / "copy.sqlite3")) as copy:
+    with closing(Database(tmp_path / "copy.sqlite3", read_only=True)) as copy:
         assert [each.id for each in copy.documents()] == ["a"]
-    assert {each.name for each in tmp_path.iterdir()} == {"copy.sqlite3", FILE, f"{FILE}-wal", f"{FILE}-shm"}
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "copy.sqlite3",
+        FILE,
+        *(f"{FILE}-{more}" for more in ("wal", "shm", "head", "reserve")),
+    }
 
 
 def test_a_copy_never_overwrites(path, database, tmp_path):
@@ -215,7 +215,7 @@ def test_a_copy_that_fails_leaves_nothing_behind(path, database, tmp_path, monke
     def fail(descriptor):
         raise OSError("no space left")
 
-    monkeypatch.setattr(module.os, "fsync", fail)
+    monkeypatch.setattr(copies.os, "fsync", fail)
     with pytest.raises(OSError, match="no space left"):
         copy_database(path, tmp_path / "copy")
     assert not [each for each in tmp_path.iterdir() if "copy" in each.name]

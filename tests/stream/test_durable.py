@@ -17,15 +17,16 @@ from stream_texts import make_documents
 import textmix
 from textmix.corpus import Tokenizer
 from textmix.saved_runs import LargeClustering
-from textmix.stream import database, durable, saved_run
+from textmix.stream import durable, saved_run, state_file
 from textmix.stream.checking import check_folder
 from textmix.stream.clusterer import StreamClusterer
-from textmix.stream.database import FILE, DamagedStateError, Database
+from textmix.stream.database import FILE, Database
 from textmix.stream.durable import Document, DurableStream, Policy
 from textmix.stream.events import Event
 from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting
 from textmix.stream.settings import given_clusterer
+from textmix.stream.state_file import DamagedStateError
 
 DAY = 86400
 NOW = 1_700_000_000
@@ -137,7 +138,7 @@ def test_nothing_of_it_is_left_when_another_program_has_had_a_look(folder):
 
 
 def test_a_stream_can_be_closed_while_another_program_reads(folder, monkeypatch):
-    monkeypatch.setattr(database, "_WAIT_AT_END", 0.01)
+    monkeypatch.setattr(state_file, "_WAIT_AT_END", 0.01)
     with DurableStream(folder) as stream:
         stream.add(make_documents(3))
         with closing(Database(folder / FILE, read_only=True)) as reader, reader.snapshot():
@@ -354,7 +355,7 @@ def test_events_are_numbered_and_stay(folder, clock):
 def test_forgetting_by_hand_is_stored(folder):
     with DurableStream(folder) as stream:
         stream.add(make_documents(30))
-        assert stream.forget(keep=10) == [f"d{i}" for i in range(20)]
+        assert stream.forget(keep=10, confirmed=True) == [f"d{i}" for i in range(20)]
     with DurableStream(folder) as stream:
         assert (stream.n_documents, stream.check()) == (10, [])
 
@@ -372,7 +373,7 @@ def test_only_the_last_documents_are_kept_by_a_policy(folder):
 
 
 def test_documents_over_an_age_go_and_ages_count_from_the_newest_of_a_batch(folder, clock):
-    with DurableStream(folder, policy=Policy(max_age="30d")) as stream:
+    with DurableStream(folder, policy=Policy(max_age="30d"), confirmed=True) as stream:
         stream.add([Document(str(days), "parcel late", NOW - days * DAY) for days in (100, 95, 80)])
         assert stream.n_documents == 3
         stream.add([Document("60", "parcel late", NOW - 60 * DAY)])
@@ -384,7 +385,7 @@ def test_documents_over_an_age_go_and_ages_count_from_the_newest_of_a_batch(fold
 
 
 def test_half_of_the_documents_are_gone_after_a_half_life(folder, clock):
-    with DurableStream(folder, policy=Policy(half_life="7d")) as stream:
+    with DurableStream(folder, policy=Policy(half_life="7d"), confirmed=True) as stream:
         stream.add([Document(str(i), "parcel late", NOW - 7 * DAY) for i in range(400)])
         assert stream.n_documents == 400
         stream.add([Document("now", "parcel late", NOW)])

@@ -240,6 +240,7 @@ def stream(
     keep: stream_options.Keep = None,
     max_age: stream_options.MaxAge = None,
     half_life: stream_options.HalfLife = None,
+    yes: stream_options.Yes = False,
     batch: stream_options.Batch = 1000,
     refit: stream_options.Refit = False,
     events: stream_options.Events = False,
@@ -280,7 +281,7 @@ def stream(
     }
     policy = {"keep": keep, "max_age": max_age, "half_life": half_life}
     source, output = stream_options.Input(files or [], batch), stream_options.Output(refit, events, quiet)
-    raise typer.Exit(stream_options.stream_lines(state, source, settings, policy, output))
+    raise typer.Exit(stream_options.stream_lines(state, source, settings, policy, output, yes=yes))
 
 
 @app.command()

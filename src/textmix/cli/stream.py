@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -60,7 +61,7 @@ MaxAge = Annotated[
     typer.Option(
         "--max-age",
         metavar="TIME",
-        help="Texts that are older go: 30d, 12h, 90m, 45s; none: no more.",
+        help="Texts that are older go: 30d, 12h, 90m, 45s, with a unit; none: no more.",
         rich_help_panel=FORGETTING,
     ),
 ]
@@ -70,6 +71,14 @@ HalfLife = Annotated[
         "--half-life",
         metavar="TIME",
         help="The age at which half of the texts have gone, by chance; none: no more.",
+        rich_help_panel=FORGETTING,
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        help="Forget what is due also if it is more than half of the texts at once.",
         rich_help_panel=FORGETTING,
     ),
 ]
@@ -129,7 +138,8 @@ def check_state(state: Path) -> int:
 
 def back_up_state(state: Path, file: Path) -> None:
     """Copy a stream to a file."""
-    from textmix.stream.database import FILE, copy_database
+    from textmix.stream.copies import copy_database
+    from textmix.stream.database import FILE
 
     if not (state / FILE).exists():
         raise ValueError(f'there is no stream in "{state}"')
@@ -149,9 +159,9 @@ def list_clusters(state: Path) -> None:
 
 
 def stream_lines(
-    state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output
+    state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output, *, yes: bool
 ) -> int:
-    """Answer lines until they end, or the program is asked to; the exit code."""
+    """Answer lines until they end, or the program is asked to; the exit code. `yes`: forgetting most is confirmed."""
     _check_files(source.files)
     from textmix.stream.durable import DurableStream
     from textmix.stream.lines import Interruption, LineAnswers
@@ -159,8 +169,10 @@ def stream_lines(
 
     began = time.perf_counter()
     code = 0
-    clusterer = given_clusterer(state, settings)
-    with Interruption() as interruption, DurableStream(state, clusterer=clusterer, policy=_policy(policy)) as stream:
+    given = {"clusterer": given_clusterer(state, settings), "policy": _policy(policy), "confirmed": yes}
+    with _warnings_shown(), Interruption() as interruption, DurableStream(state, **given) as stream:
+        if yes:
+            stream.forget_due(confirmed=True)
         answers = LineAnswers(stream, events=output.events)
         refit = stream.refit() if output.refit else None
         try:
@@ -176,6 +188,18 @@ def stream_lines(
             with suppress(ValueError, OSError):  # what went wrong before is told instead
                 _tell(answers, stream, time.perf_counter() - began, output)
     return code
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """What the stream warns of, on standard error, one line each."""
+    handler, logger = logging.StreamHandler(), logging.getLogger("textmix.stream")
+    handler.setFormatter(logging.Formatter("textmix: %(message)s"))
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:

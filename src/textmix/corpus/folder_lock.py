@@ -20,6 +20,11 @@ class FolderLock:
         self._held: int | None = None
         self._made: list[Path] = []  # folders that were not there before, the innermost first
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this object has the lock; False also where there are no locks."""
+        return self._held is not None
+
     def hold(self, refusal: str) -> None:
         """Make the folder if it is missing, and take its lock; a ValueError with this message if another has it."""
         if self._held is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textmix.results.folder import RUN_FILE, flush_folder
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, Database
+from textmix.stream.head import Head
 from textmix.stream.policy import Policy
 from textmix.stream.settings import SETTINGS, TOKENIZER, check_settings, clusterer_of, settings_of
 from textmix.stream.stored import POLICY, STATE, as_kept, sizes_of
@@ -23,6 +24,8 @@ def prepare_folder(folder: Path, create: bool) -> None:
         return
     if not create:
         raise ValueError(f'there is no stream in "{folder}"')
+    if Head(folder / FILE).read():
+        raise ValueError(f'"{folder / FILE}" is missing, but there was a stream in the folder; restore it')
     if folder.exists() and not folder.is_dir():
         raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
     if folder.is_dir() and not _is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
@@ -31,8 +34,8 @@ def prepare_folder(folder: Path, create: bool) -> None:
     flush_folder(folder.parent)
 
 
-def begin_stream(database: Database, folder: Path, given: StreamClusterer | None, policy: Policy, now: int) -> None:
-    """Write a new stream, with the documents of the run that the folder has, all or nothing."""
+def begin_stream(database: Database, folder: Path, given: StreamClusterer | None, now: int) -> None:
+    """Write a new stream, with the documents of the run that the folder has, all or nothing; it forgets nothing yet."""
     run = _read_run(folder, now) if _is_run(folder) else None
     settings = settings_of(given or StreamClusterer())
     if run is not None:
@@ -43,7 +46,8 @@ def begin_stream(database: Database, folder: Path, given: StreamClusterer | None
     with database.transaction():
         if run is not None:
             _take_over(run, clusterer, database, now)
-        database.put_meta({SETTINGS: settings, POLICY: asdict(policy), STATE: clusterer.state()})
+        database.put_meta({SETTINGS: settings, POLICY: asdict(Policy()), STATE: clusterer.state()})
+    database.checkpoint()  # the file itself is a stream from here on
 
 
 def _take_over(run: SavedRun, clusterer: StreamClusterer, database: Database, now: int) -> None:

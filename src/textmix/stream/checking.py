@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from textmix.stream.clusterer import StreamClusterer
-from textmix.stream.database import FILE, DamagedStateError, Database, DocumentRow
-from textmix.stream.stored import STATE, Size, as_kept, load_clusterer, read_stored, sizes_of
+from textmix.stream.database import FILE, ClusterRow, Database, DocumentRow
+from textmix.stream.state_file import DamagedStateError
+from textmix.stream.stored import STATE, Size, as_kept, load_clusterer, read_policy, read_stored, sizes_of
 
 _SHOWN = 20  # mistakes at most
 
@@ -26,7 +27,7 @@ def check_folder(folder: Path) -> list[str]:
         return [str(error)]
     try:
         with database.snapshot():
-            return _find_damage(database) or find_mistakes(database, load_clusterer(database))
+            return _find_damage(database) or _find_mistakes(database, load_clusterer(database))
     except DamagedStateError as error:
         return [str(error)]
     finally:
@@ -35,16 +36,20 @@ def check_folder(folder: Path) -> list[str]:
 
 def find_mistakes(database: Database, clusterer: StreamClusterer) -> list[str]:
     """What is wrong with the file, or differs between it and memory; nothing if all is well."""
-    if damage := _find_damage(database):
-        return damage
+    try:
+        return _find_damage(database) or _find_mistakes(database, clusterer)
+    except DamagedStateError as error:
+        return [str(error)]
+
+
+def _find_mistakes(database: Database, clusterer: StreamClusterer) -> list[str]:
     state = read_stored(database)[STATE]
+    read_policy(database)
     mistakes = [*_compare_state(state, clusterer), *_compare_documents(database, clusterer)]
     recounted = _recount(database)
-    mistakes += _compare_sizes("in the table of clusters", _stored_sizes(database), recounted)
+    mistakes += compare_sizes(database.clusters(), recounted)
     mistakes += _compare_sizes("in memory", sizes_of(clusterer), recounted)
     mistakes += [f"in memory {mistake}" for mistake in clusterer._fitted.find_mistakes()]
-    too_high = [cluster for cluster in recounted if cluster >= state["next_cluster"]]
-    mistakes += [f"cluster {id} is there, but the next is to be {state['next_cluster']}" for id in too_high]
     return [*mistakes[:_SHOWN], *([f"… and {len(mistakes) - _SHOWN:,} more"] if len(mistakes) > _SHOWN else [])]
 
 
@@ -52,8 +57,10 @@ def _find_damage(database: Database) -> list[str]:
     return [f'"{database.path}" is damaged: {each}' for each in database.find_damage()]
 
 
-def _stored_sizes(database: Database) -> dict[int, Size]:
-    return {row.id: Size(row.size, row.n_words) for row in database.clusters()}
+def compare_sizes(rows: Iterable[ClusterRow], recounted: Mapping[int, Size]) -> Iterator[str]:
+    """Where the table of clusters does not say what a recount does."""
+    stored = {row.id: Size(row.size, row.n_words) for row in rows}
+    return _compare_sizes("in the table of clusters", stored, recounted)
 
 
 def _recount(database: Database) -> dict[int, Size]:

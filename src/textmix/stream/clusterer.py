@@ -241,6 +241,14 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         1 − 2^(−age / half_life); an age counts from the time of the newest document, or from `now`. Whether a document
         is still there at a certain age depends on its id and the seed alone, not on how often it is asked.
         """
+        rows = self.rows_to_forget(before=before, keep=keep, half_life=half_life, now=now)
+        removed, self.events_ = self._remove_rows(rows)
+        return removed
+
+    def rows_to_forget(
+        self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
+    ) -> NDArray[np.int64]:
+        """The rows of the documents that `forget` lets go, rising; nothing changes."""
         self._begin()
         kept = self._partition.kept
         rows = np.flatnonzero(kept.kept)
@@ -255,8 +263,7 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
             newest = _moment(now, "now") if now is not None else kept.times[rows].max()
             ages = np.maximum(newest - kept.times[rows], 0)
             going |= np.exp2(-ages / in_seconds(half_life, "half_life")) < self._lots(rows)
-        removed, self.events_ = self._remove_rows(rows[going])
-        return removed
+        return rows[going]
 
     def _lots(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """A number between 0 and 1 for each document, by its id and the seed."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,30 +17,35 @@ from numpy.typing import NDArray
 from textmix.corpus.folder_lock import FolderLock
 from textmix.stream.beginning import begin_stream, prepare_folder
 from textmix.stream.changes import Change, document_rows, write_change
-from textmix.stream.checking import find_mistakes
+from textmix.stream.checking import compare_sizes, find_mistakes
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.continuing import Snapshot
-from textmix.stream.database import FILE, Database, DocumentRow, copy_database
+from textmix.stream.copies import copy_database, sweep_copies
+from textmix.stream.database import FILE, Database, DocumentRow
 from textmix.stream.named_clusters import NamedClusters
-from textmix.stream.policy import Forgetting, Policy
+from textmix.stream.policy import Forgetting, HeldBack, Policy, check_not_most, policy_due
 from textmix.stream.records import (
     Answer,
     Document,
     StoredDocument,
     StoredEvent,
     StreamCluster,
-    check_document,
+    check_documents,
     check_id,
     known,
+    times_of,
     written_time,
 )
 from textmix.stream.refit import Refit, RefitSummary
 from textmix.stream.settings import SETTINGS, check_settings, clusterer_of, settings_of
-from textmix.stream.stored import POLICY, load_clusterer, read_stored
+from textmix.stream.state_file import DamagedStateError, DiskFullError
+from textmix.stream.stored import POLICY, load_clusterer, read_policy, read_stored, sizes_of
 
 __all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
 
 MAX_NAME_LENGTH = 200
+
+T = TypeVar("T")
 
 
 class DurableStream:
@@ -57,6 +62,9 @@ class DurableStream:
         What is forgotten after each batch. It is stored; another one given takes its place.
     create
         Whether to begin a new stream if there is none.
+    confirmed
+        Whether more than half of the documents may be forgotten at once. If not, a policy that would do so is a
+        ValueError when it is given; later, documents that are due by their age are held back (see `held_back`).
     """
 
     def __init__(
@@ -66,21 +74,25 @@ class DurableStream:
         clusterer: StreamClusterer | None = None,
         policy: Policy | None = None,
         create: bool = True,
+        confirmed: bool = False,
     ) -> None:
         self._folder = Path(folder)
         self._lock = threading.RLock()
         self._given = clusterer
+        self._confirmed = confirmed
         self.n_forgotten = 0  # documents that the policy has let go since the stream was opened
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
         self._refits: list[Refit] = []
         if clusterer is not None:
             clusterer_of(settings_of(clusterer), clusterer).state()  # ValueError if a setting is none
         prepare_folder(self._folder, create)
-        self._guard = FolderLock(self._folder)
+        self._guard = FolderLock(Path(os.path.realpath(self._folder / FILE)).parent)
         self._guard.hold(f'another program is at work on the stream in "{self._folder}"')
         try:
+            sweep_copies(self._folder)
             self._database = Database(self._folder / FILE)
             try:
+                self._database.verify()
                 self._begin(policy)
             except BaseException:
                 self._database.close()
@@ -105,7 +117,22 @@ class DurableStream:
         if isinstance(remove, str):
             raise ValueError("ids is a single str; give a list, for one id [id]")
         ids = [check_id(id) for id in remove]
-        checked = [_check_at(position, document) for position, document in enumerate(documents)]
+        checked = check_documents(documents)
+        if checked:
+            return self._exchange(checked, ids)
+        return self._also_on_a_full_disk(lambda: self._exchange([], ids))
+
+    def _also_on_a_full_disk(self, remove: Callable[[], T]) -> T:
+        """Take documents out; on a full disk once more, in the room that is reserved for this."""
+        try:
+            return remove()
+        except DiskFullError:
+            with self._lock:
+                if not self._database.make_room():
+                    raise
+                return remove()
+
+    def _exchange(self, checked: list[Document], ids: list[str]) -> tuple[list[Answer], list[str]]:
         with self._changing() as (memory, change):
             now = _now()
             if ids:
@@ -116,26 +143,49 @@ class DurableStream:
             return answers, removed
 
     def _take_in(self, documents: list[Document], memory: NamedClusters, change: Change, now: int) -> list[Answer]:
-        clusterer, times = memory.clusterer, _times(documents, now)
+        clusterer, times = memory.clusterer, times_of(documents, now)
         clusterer.partial_fit([each.text for each in documents], [each.id for each in documents], times)
         change.has_begun = True
         change.events += clusterer.events_
         answers = memory.answers()
         newest = min(int(times.max().astype(np.int64)), now)  # ages never count from the future
-        due = self._forgetting.due(clusterer.n_documents_, newest)
-        forgotten = clusterer.forget(**due) if due else []
+        forgotten = self._forgetting.apply(clusterer, newest, len(set(clusterer.ids_)))
         self.n_forgotten += len(forgotten)
         change.note_gone(forgotten, clusterer)
         change.rows = document_rows(clusterer, documents, times, answers, set(forgotten))
         return answers
 
     def forget(
-        self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
+        self,
+        *,
+        before: Any = None,
+        keep: int | None = None,
+        half_life: Any = None,
+        now: Any = None,
+        confirmed: bool = False,
     ) -> list[str]:
-        """Let old documents go, as `StreamClusterer.forget` does; returns their ids."""
+        """Let old documents go, as `StreamClusterer.forget` does; returns their ids.
+
+        More than half of all documents go only if that is confirmed; else it is a ValueError, and nothing changes.
+        """
+        due = {"before": before, "keep": keep, "half_life": half_life, "now": now}
+        return self._also_on_a_full_disk(lambda: self._forget(due, confirmed))
+
+    def forget_due(self, *, confirmed: bool = False) -> list[str]:
+        """Let go now what the policy says, ages counted from the newest document; as `forget`."""
+        with self._reading() as memory:
+            gone = self._forget(policy_due(self._policy, memory.clusterer, _now()), confirmed)
+            self.n_forgotten += len(gone)
+            self._forgetting.held_back = None
+            return gone
+
+    def _forget(self, due: Mapping[str, Any], confirmed: bool) -> list[str]:
         with self._changing() as (memory, change):
-            gone = memory.clusterer.forget(before=before, keep=keep, half_life=half_life, now=now)
-            change.note_gone(gone, memory.clusterer)
+            clusterer = memory.clusterer
+            if not confirmed:
+                check_not_most(clusterer, due)
+            gone = clusterer.forget(**due)
+            change.note_gone(gone, clusterer)
             write_change(change, memory, self._database, _now())
             return gone
 
@@ -190,6 +240,11 @@ class DurableStream:
     def policy(self) -> Policy:
         """What is forgotten after each batch."""
         return self._policy
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """Documents that are due by their age since the last batch, and were kept because they are more than half."""
+        return self._forgetting.held_back
 
     @property
     def n_documents(self) -> int:
@@ -285,21 +340,25 @@ class DurableStream:
     def _begin(self, policy: Policy | None) -> None:
         """Begin a stream, or go on with the one that is stored."""
         if SETTINGS not in self._database.read_meta():
-            begin_stream(self._database, self._folder, self._given, policy or Policy(), _now())
+            begin_stream(self._database, self._folder, self._given, _now())
         stored = read_stored(self._database)
         if self._given is not None:
             check_settings(stored[SETTINGS], settings_of(self._given), f'"{self._folder}"')
-        self._policy = Policy(**stored[POLICY])
-        if policy is not None and policy != self._policy:
+        memory = self._load()
+        if policy is not None and asdict(policy) != stored[POLICY]:
+            if not self._confirmed:
+                check_not_most(memory.clusterer, policy_due(policy, memory.clusterer, _now()))
             with self._database.transaction():
                 self._database.put_meta({POLICY: asdict(policy)})
-            self._policy = policy
-        self._forgetting = Forgetting(self._policy)
-        self._load()
+        self._policy = policy or read_policy(self._database)
+        self._forgetting = Forgetting(self._policy, confirmed=self._confirmed)
 
     def _load(self) -> NamedClusters:
         """Make memory anew from the file."""
-        self._in_memory = NamedClusters(load_clusterer(self._database, self._given), self._database.clusters())
+        clusterer, rows = load_clusterer(self._database, self._given), self._database.clusters()
+        for mistake in compare_sizes(rows, sizes_of(clusterer)):
+            raise DamagedStateError(f'"{self._database.path}" is damaged: {mistake}')
+        self._in_memory = NamedClusters(clusterer, rows)
         return self._in_memory
 
     # ------------------------------------------------------------------ reading and writing
@@ -332,19 +391,6 @@ class DurableStream:
 
 def _now() -> int:
     return int(time.time())
-
-
-def _times(documents: Sequence[Document], now: int) -> NDArray[np.datetime64]:
-    if all(document.time is None for document in documents):
-        return np.full(len(documents), np.datetime64(now, "s"))
-    return np.array([now if each.time is None else each.time for each in documents], dtype="datetime64[s]")
-
-
-def _check_at(position: int, document: Document) -> Document:
-    try:
-        return check_document(document)
-    except ValueError as error:
-        raise ValueError(f"document {position}: {error}") from error
 
 
 def _stored(row: DocumentRow) -> StoredDocument:

@@ -1,15 +1,23 @@
-"""What a stream forgets by itself: how many documents it keeps, how old they may get."""
+"""What a stream forgets by itself: how many documents it keeps, how old they may get, and how many go at once."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from textmix.stream.durations import in_seconds
 
+if TYPE_CHECKING:
+    from textmix.stream.clusterer import StreamClusterer
+
+log = logging.getLogger("textmix.stream")
+
+MAX_KEEP = 10**12
 STEPS = 1000  # of a half-life: the documents of one step, 0.07 % of all, may stay for so much longer
 
 
@@ -22,7 +30,7 @@ class Policy:
     keep
         The number of documents that stay, the last to come.
     max_age
-        Documents that are older go: "30d", "12h", "90m", "45s", or seconds. Kept as seconds.
+        Documents that are older go: "30d", "12h", "90m", "45s", or a number of seconds. Kept as seconds.
     half_life
         The age at which half of the documents have gone, by chance; written the same way.
     """
@@ -33,20 +41,84 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.keep is not None:
-            if isinstance(self.keep, bool) or not isinstance(self.keep, Integral) or self.keep < 1:
-                raise ValueError(f"keep must be a number of documents, 1 at least, not {self.keep!r}")
+            is_number = isinstance(self.keep, Integral) and not isinstance(self.keep, bool)
+            if not is_number or not 1 <= self.keep <= MAX_KEEP:
+                raise ValueError(f"keep must be a number of documents, 1 to {MAX_KEEP:,}, not {str(self.keep)[:40]!r}")
             object.__setattr__(self, "keep", int(self.keep))
         for name in ("max_age", "half_life"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else in_seconds(value, name))
 
 
+class HeldBack(NamedTuple):
+    """Documents that are due to be forgotten by their age, and were kept because they are too many."""
+
+    n_due: int
+    n_documents: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_due:,} of {self.n_documents:,} texts are old enough to be forgotten, more than half at once, so "
+            "they were kept; check the clock and the times of the texts. They go once enough newer texts have come, "
+            "or now with: textmix stream STATE --yes < /dev/null"
+        )
+
+
+def is_most(n_due: int, n_documents: int) -> bool:
+    """Whether so many documents are more than may go at once."""
+    return 2 * n_due > n_documents
+
+
+def check_not_most(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
+    """ValueError if more documents would be forgotten than may go at once; arguments of `forget` say which."""
+    n_due, n_documents = clusterer.rows_to_forget(**due).size, clusterer.n_documents_
+    if is_most(n_due, n_documents):
+        raise ValueError(
+            f"{n_due:,} of {n_documents:,} texts would be forgotten, more than half at once; nothing was changed. "
+            "If that is right, confirm it: --yes, in Python confirmed=True"
+        )
+
+
+def policy_due(policy: Policy, clusterer: StreamClusterer, now: int) -> dict[str, Any]:
+    """What a policy lets go without a new batch, as arguments of `forget`; ages count from the newest document."""
+    newest = clusterer.newest()
+    return {} if newest is None else Forgetting(policy).due(clusterer.n_documents_, min(newest, now))
+
+
 class Forgetting:
     """A policy at work. Which documents outlive a half-life is drawn in steps of it, since all are looked at then."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, *, confirmed: bool = False) -> None:
         self._policy = policy
+        self._confirmed = confirmed
         self._drawn_at: int | None = None
+        self._has_warned = False
+        self.held_back: HeldBack | None = None
+
+    def apply(self, clusterer: StreamClusterer, moment: int, n_new: int) -> list[str]:
+        """Let go what is due after a batch of so many documents; returns the ids.
+
+        `keep` lets go no more than have come. By age no more than half go at once, of all documents and of those that
+        were there before the batch: the clock or a time may be wrong. Others are held back.
+        """
+        n_documents = clusterer.n_documents_
+        due = self.due(n_documents, moment)
+        if not due:
+            return []
+        rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
+        n_before = clusterer.n_before_last(rows, n_new)
+        if self._confirmed or not (is_most(rows.size, n_documents) or is_most(n_before, n_documents - n_new)):
+            self.held_back = None
+        else:
+            due = {name: due[name] for name in due if name == "keep"}
+            self._hold_back(HeldBack(rows.size, n_documents))
+        return clusterer.forget(**due)
+
+    def _hold_back(self, documents: HeldBack) -> None:
+        self.held_back = documents
+        if not self._has_warned:
+            log.warning("%s", documents)
+            self._has_warned = True
 
     def due(self, n_documents: int, moment: int) -> dict[str, Any]:
         """What a clusterer with so many documents is to forget at a moment, as arguments of `forget`; {}: nothing."""

@@ -58,6 +58,15 @@ class ReadableStream(ABC):
         """The ids of all documents kept, in the order in which they came."""
         return list(compress(self._fitted.kept.ids, self._fitted.kept.kept.tolist()))
 
+    def newest(self) -> int | None:
+        """The latest time of a document kept, in seconds since 1970; None if there is no document."""
+        times = self._fitted.kept.times[self._fitted.kept.kept]
+        return int(times.max()) if times.size else None
+
+    def n_before_last(self, rows: NDArray[np.int64], n_last: int) -> int:
+        """How many of some rows are before those of the last documents."""
+        return int(np.count_nonzero(rows < self._fitted.kept.n_rows - n_last))
+
     def in_order(self, ids: Iterable[str]) -> list[str]:
         """Ids of documents that are kept in the order in which they came."""
         kept = self._fitted.kept

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 import uuid
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmix.corpus.times import parse_times
 from textmix.results.tables import REPLACEMENT
@@ -70,6 +72,17 @@ class StoredEvent(NamedTuple):
     name: str
 
 
+def check_documents(documents: Iterable[Document]) -> list[Document]:
+    """The documents, each as `check_document` has it; ValueError with the place of one that cannot be stored."""
+    checked = []
+    for position, document in enumerate(documents):
+        try:
+            checked.append(check_document(document))
+        except ValueError as error:
+            raise ValueError(f"document {position}: {error}") from error
+    return checked
+
+
 def check_document(document: Document) -> Document:
     """The document with an id, a text that can be stored and its time read; ValueError if it cannot be."""
     id, text, time = document
@@ -118,6 +131,13 @@ def _check_year(moment: np.datetime64) -> np.datetime64:
     if year not in YEARS:
         raise ValueError(f"the time is in the year {year}; times are kept of the years {YEARS[0]} to {YEARS[-1]}")
     return moment
+
+
+def times_of(documents: Sequence[Document], now: int) -> NDArray[np.datetime64]:
+    """The time of each document; now where there is none."""
+    if all(document.time is None for document in documents):
+        return np.full(len(documents), np.datetime64(now, "s"))
+    return np.array([now if each.time is None else each.time for each in documents], dtype="datetime64[s]")
 
 
 def written_time(seconds: int) -> str:

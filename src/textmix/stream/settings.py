@@ -76,8 +76,7 @@ def given_clusterer(folder: Path, given: Mapping[str, Any]) -> StreamClusterer |
     chosen = {name: value for name, value in given.items() if value is not None}
     if not chosen:
         return None
-    settings = _stored_settings(folder) or settings_of(StreamClusterer())
-    clusterer = clusterer_of(settings)
+    clusterer = _stored_clusterer(folder) or StreamClusterer()
     if LANGUAGE in chosen:
         language = chosen.pop(LANGUAGE)
         tokenizer = clusterer.tokenizer or Tokenizer()
@@ -86,9 +85,9 @@ def given_clusterer(folder: Path, given: Mapping[str, Any]) -> StreamClusterer |
     return clusterer
 
 
-def _stored_settings(folder: Path) -> dict[str, Any] | None:
+def _stored_clusterer(folder: Path) -> StreamClusterer | None:
     if not (folder / FILE).exists():
         return None
-    with closing(Database(folder / FILE, read_only=True)) as database:
-        settings: dict[str, Any] | None = database.read_meta().get(SETTINGS)
-        return settings
+    with closing(Database(folder / FILE, read_only=True)) as database, database.parsing():
+        settings = database.read_meta().get(SETTINGS)
+        return None if settings is None else clusterer_of(settings)
