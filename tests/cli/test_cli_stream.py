@@ -191,6 +191,54 @@ def test_a_copy_is_made_while_the_stream_is_in_use(program, state, tmp_path):
     assert program("stream", tmp_path / "again", "--check")[0] == 0
 
 
+@pytest.mark.parametrize("key", ["settings", "policy", "state"])
+def test_a_damaged_stream_is_refused_in_one_line(program, state, tmp_path, key):
+    with DurableStream(state) as opened:
+        opened.add([Document("a", "parcel late")])
+    with closing(sqlite3.connect(state / "stream.sqlite3")) as connection:
+        connection.execute("UPDATE meta SET value = '[1]' WHERE key = ?", (key,))
+        connection.commit()
+    (tmp_path / "lines").write_text(json.dumps(LOGIN))
+    for arguments, expected in ((["--check"], 1), ([tmp_path / "lines"], 2), ([tmp_path / "lines", "--beta", 0.1], 2)):
+        code, shown, error = program("stream", state, *arguments)
+        assert code == expected
+        assert (shown + error).count("\n") == 1
+        assert "is damaged" in shown + error
+
+
+@pytest.mark.parametrize("policy", [["--keep", 1], ["--max-age", "10s"], ["--half-life", "1s"]])
+def test_most_texts_are_forgotten_at_once_only_when_told_to(stream, state, policy):
+    times = ["2024-03-04T06:00:00Z"] * 3 + ["2024-03-04T06:00:59Z"]
+    stream(state, lines=[{"id": number, "text": "parcel late", "time": time} for number, time in enumerate(times)])
+    code, answers, error = stream(state, *policy, lines=[{"id": "new", "text": "parcel late", "time": times[-1]}])
+    assert (code, answers) == (2, [])
+    assert error == (
+        "textmix: 3 of 4 texts would be forgotten, more than half at once; nothing was changed. "
+        "If that is right, confirm it: --yes, in Python confirmed=True\n"
+    )
+    with DurableStream(state) as opened:
+        assert (opened.n_documents, opened.policy) == (4, Policy())
+    code, _, error = stream(state, *policy, "--yes")
+    assert code == 0
+    assert error.startswith("textmix: 0 texts added, 0 removed; 3 texts forgotten; 1 text in 1 cluster kept")
+
+
+def test_texts_that_a_jump_of_the_clock_makes_old_are_kept_and_told_once(stream, state):
+    def lines(prefix, time):
+        return [{"id": f"{prefix}{number}", "text": "parcel late", "time": time} for number in range(3)]
+
+    stream(state, "--max-age", "1d", lines=lines("a", "2024-03-04"))
+    code, answers, error = stream(state, "--batch", 1, lines=lines("b", "2024-03-14"))
+    assert (code, len(answers)) == (0, 3)
+    first, last = error.splitlines()
+    assert first.startswith(
+        "textmix: 3 of 4 texts are old enough to be forgotten, more than half at once, so they were"
+    )
+    assert first.endswith("or now with: textmix stream STATE --yes < /dev/null")
+    assert last.startswith("textmix: 3 texts added, 0 removed; 6 texts in 1 cluster kept")
+    assert "3 texts forgotten; 3 texts in 1 cluster kept" in stream(state, "--yes")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -201,6 +249,9 @@ def test_a_copy_is_made_while_the_stream_is_in_use(program, state, tmp_path):
         (["STATE", "--keep", "0"], "Invalid value for '--keep'"),
         (["STATE", "--max-age", "soon"], "max_age must be a time such as"),
         (["STATE", "--half-life", "-1d"], "half_life must be a time such as"),
+        (["STATE", "--max-age", "30"], 'max_age must be a time such as "30d" or "12h" (units: w, d, h, m, s)'),
+        (["STATE", "--half-life", "30"], 'half_life must be a time such as "30d" or "12h" (units: w, d, h, m, s)'),
+        (["STATE", "--max-age", "9999999999999d"], "at most 10,000 years"),
         (["STATE", "--alpha", "many"], "alpha"),
         (["STATE", "--beta", "-1"], "beta"),
         (["STATE", "--language", "klingon"], "unknown language"),

@@ -78,14 +78,20 @@ def use(folder):
 
 def outcome(folder):
     """The sentence with which the stream is refused; None: it has all that was answered. A check says the same."""
-    mistakes = []
+    mistakes, before = [], contents(folder)
     refused_check = refusal(lambda: mistakes.extend(check_folder(folder)))
     refused_copy = refusal(copy_database, folder / FILE, folder.parent / "copy.sqlite3")
     refused = refusal(use, folder)
     assert bool(refused) == bool(refused_check or mistakes), (refused, refused_check, mistakes)
     assert all("\n" not in mistake for mistake in mistakes)
     assert refused_copy is None or refused
+    assert not refused or contents(folder).items() >= before.items()  # nothing was changed
     return refused
+
+
+def contents(folder):
+    """What is in each file but the index of what was written ahead, which anyone who reads makes anew."""
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.name != f"{FILE}-shm"}
 
 
 def change(folder, *statements):
@@ -216,7 +222,7 @@ def test_a_file_without_a_version_is_not_taken_for_a_new_stream(closed):
 @pytest.mark.parametrize("content", [b"garbage", b"00000000000000000007 00000000\n"])
 def test_a_damaged_number_of_transactions_is_told(closed, content):
     (closed / f"{FILE}-head").write_bytes(content)
-    assert "-head\" is damaged; delete it" in outcome(closed)
+    assert '-head" is damaged; delete it' in outcome(closed)
 
 
 @pytest.mark.parametrize("content", [b"", bytes(30)])
@@ -330,7 +336,7 @@ META = "UPDATE meta SET value = json_set(value, '$.{}', {}) WHERE key = '{}'"
         META.format("next_sequence", "0", "state"),
         *(META.format("tokenizer", value, "state") for value in ("'x'", "json('{}')", "null")),
         *(META.format("language_evidence", value, "state") for value in ("'x'", "json('[1]')", "null")),
-        META.format("language_evidence", "json('{\"words\": {\"a\": \"b\"}}')", "state"),
+        META.format("language_evidence", 'json(\'{"words": {"a": "b"}}\')', "state"),
         "UPDATE meta SET value = replace(value, '\"max_age\": null', '\"max_age\": NaN') WHERE key = 'policy'",
         "UPDATE meta SET value = replace(value, '\"max_age\": null', '\"max_age\": Infinity') WHERE key = 'policy'",
     ],
@@ -345,7 +351,9 @@ def test_an_id_that_is_there_twice_is_refused(closed):
     with closing(sqlite3.connect(closed / FILE)) as connection:
         (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'documents'").fetchone()
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(f"UPDATE sqlite_master SET sql = 'CREATE TABLE documents {definition}' WHERE name = 'documents'")
+        connection.execute(
+            f"UPDATE sqlite_master SET sql = 'CREATE TABLE documents {definition}' WHERE name = 'documents'"
+        )
         connection.execute("DELETE FROM sqlite_master WHERE name LIKE 'sqlite_autoindex_documents%'")
         connection.commit()
     with closing(sqlite3.connect(closed / FILE)) as connection:

@@ -176,7 +176,9 @@ def test_a_damaged_file_is_told_as_such(path):
     content = bytearray(path.read_bytes())
     content[8192:-4096] = bytes(len(content) - 8192 - 4096)
     path.write_bytes(content)
-    with closing(Database(path)) as database, pytest.raises(DamagedStateError, match="is damaged"):
+    with pytest.raises(DamagedStateError, match="is damaged"):
+        Database(path)
+    with closing(Database(path, read_only=True)) as database, pytest.raises(DamagedStateError, match="is damaged"):
         list(database.documents())
 
 

@@ -415,10 +415,133 @@ def test_another_policy_takes_the_place_of_the_stored_one(folder):
         assert stream.policy == Policy(half_life="1.5m")
 
 
-@pytest.mark.parametrize("policy", [{"keep": 0}, {"keep": 1.5}, {"keep": True}, {"max_age": "soon"}, {"half_life": 0}])
-def test_a_policy_must_be_one(policy):
-    with pytest.raises(ValueError, match=f"{next(iter(policy))} must be"):
-        Policy(**policy)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("keep", value) for value in (0, -1, 1.5, True, "5", 10**13, float("nan"))),
+        *(
+            (name, value)
+            for name in ("max_age", "half_life")
+            for value in ("soon", "30", "-1d", "1e300d", "99999999999d", 0, -1, 1e300, 1e-300, True, [1])
+        ),
+        *((name, float(value)) for name in ("max_age", "half_life") for value in ("nan", "inf", "-inf")),
+        *((name, np.timedelta64("NaT")) for name in ("max_age", "half_life")),
+    ],
+)
+def test_a_policy_must_be_one(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        Policy(**{name: value})
+
+
+def test_the_longest_policy_works(folder):
+    with DurableStream(folder, policy=Policy(keep=10**12, max_age="3650000d", half_life="3650000d")) as stream:
+        stream.add([Document("old", "parcel late", "0001-01-01"), Document("new", "parcel late")])
+    with DurableStream(folder) as stream:
+        stream.add([Document("newer", "parcel late", "9999-12-31")])
+        assert (stream.n_documents, stream.check()) == (3, [])
+
+
+# ---------------------------------------------------------------------- not most documents at once
+
+
+def documents_at(prefix, n, day):
+    return [Document(f"{prefix}{number}", "parcel late", NOW + day * DAY) for number in range(n)]
+
+
+@pytest.mark.parametrize("what", [{"keep": 4}, {"before": NOW + DAY}, {"half_life": 60, "now": NOW + 30 * DAY}])
+def test_forgetting_more_than_half_by_hand_must_be_confirmed(stream, what):
+    stream.add([*documents_at("old", 6, 0), *documents_at("new", 4, 30)])
+    with pytest.raises(ValueError, match="6 of 10 texts would be forgotten, more than half at once; nothing"):
+        stream.forget(**what)
+    assert (stream.n_documents, stream.check()) == (10, [])
+    assert len(stream.forget(**what, confirmed=True)) == 6
+
+
+def test_half_of_the_documents_need_no_confirmation(stream):
+    stream.add(make_documents(10))
+    assert len(stream.forget(keep=5)) == 5
+
+
+def test_a_new_policy_that_forgets_more_than_half_must_be_confirmed(folder):
+    with DurableStream(folder, policy=Policy(keep=100)) as stream:
+        stream.add(make_documents(10))
+    with pytest.raises(ValueError, match="6 of 10 texts would be forgotten"):
+        DurableStream(folder, policy=Policy(keep=4))
+    with DurableStream(folder) as stream:
+        assert (stream.policy, stream.n_documents) == (Policy(keep=100), 10)
+    with DurableStream(folder, policy=Policy(keep=4), confirmed=True) as stream:
+        assert len(stream.forget_due(confirmed=True)) == 6
+        assert (stream.n_documents, stream.n_forgotten, stream.check()) == (4, 6, [])
+
+
+def test_a_policy_for_a_run_must_be_confirmed_too(run):
+    with pytest.raises(ValueError, match="51 of 61 texts would be forgotten"):
+        DurableStream(run, policy=Policy(keep=10))
+    with DurableStream(run) as stream:
+        assert (stream.policy, stream.n_documents) == (Policy(), 61)
+
+
+@pytest.mark.parametrize("policy", [Policy(max_age="5d"), Policy(half_life="1h"), Policy(keep=15, max_age="5d")])
+def test_a_clock_that_jumps_ahead_does_not_empty_a_stream(folder, clock, policy, caplog):
+    with DurableStream(folder, policy=policy) as stream:
+        stream.add(documents_at("old", 10, 0))
+        clock["now"] += 30 * DAY
+        for number in range(3):
+            assert len(stream.add([Document(f"new{number}", "parcel late")])) == 1
+        assert stream.n_documents == 13
+        assert (stream.held_back.n_due, stream.held_back.n_documents) == (10, 13)
+        assert len(caplog.messages) == 1  # told once
+        assert "10 of 11 texts are old enough to be forgotten" in caplog.messages[0]
+        assert stream.check() == []
+    with DurableStream(folder) as stream:
+        assert len(stream.forget_due(confirmed=True)) == 10
+        assert (stream.n_documents, stream.held_back) == (3, None)
+
+
+def test_old_documents_go_by_themselves_once_enough_newer_ones_have_come(folder, clock):
+    with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
+        stream.add(documents_at("old", 10, 0))
+        clock["now"] += 30 * DAY
+        for number in range(10):
+            stream.add([Document(f"new{number}", "parcel late")])
+            assert stream.n_documents == 11 + number
+        stream.add([Document("last", "parcel late")])
+        assert (stream.n_documents, stream.held_back) == (11, None)
+
+
+@pytest.mark.parametrize("wrong", [-1000 * 365, 1000 * 365])
+def test_wrong_times_of_documents_do_not_empty_a_stream(folder, clock, wrong):
+    with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
+        stream.add(documents_at("replayed", 10, -300))
+        stream.add(documents_at("wrong", 1, wrong))
+        assert stream.n_documents == 11
+        stream.add(documents_at("replayed again", 5, -299))
+        assert stream.n_documents >= 15
+        assert stream.check() == []
+
+
+def test_a_batch_of_wrong_times_is_not_forgotten_as_it_comes(folder, clock):
+    with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
+        stream.add([*documents_at("of 1970", 9, -NOW // DAY), *documents_at("of now", 1, 0)])
+        assert (stream.n_documents, stream.held_back) == (10, (9, 10))
+
+
+@pytest.mark.parametrize("policy", [Policy(keep=50), Policy(max_age="10d"), Policy(half_life="10d")])
+def test_a_window_that_moves_on_holds_nothing_back(folder, clock, policy):
+    with DurableStream(folder, policy=policy) as stream:
+        for day in [*range(20), *range(24, 30)]:  # with a long weekend
+            clock["now"] = NOW + day * DAY
+            stream.add(documents_at(f"{day}-", 5, day))
+            assert stream.held_back is None
+        assert 5 < stream.n_documents < 100
+        assert stream.check() == []
+
+
+def test_a_count_may_replace_all_documents_at_once(folder):
+    with DurableStream(folder, policy=Policy(keep=5)) as stream:
+        for number in range(3):
+            stream.add(make_documents(20, prefix=f"{number}-"))
+            assert (stream.n_documents, stream.held_back) == (5, None)
 
 
 # ---------------------------------------------------------------------- settings

@@ -92,7 +92,6 @@ class DurableStream:
             sweep_copies(self._folder)
             self._database = Database(self._folder / FILE)
             try:
-                self._database.verify()
                 self._begin(policy)
             except BaseException:
                 self._database.close()
@@ -339,7 +338,7 @@ class DurableStream:
 
     def _begin(self, policy: Policy | None) -> None:
         """Begin a stream, or go on with the one that is stored."""
-        if SETTINGS not in self._database.read_meta():
+        if not self._database.read_meta() and not self._database.n_documents():
             begin_stream(self._database, self._folder, self._given, _now())
         stored = read_stored(self._database)
         if self._given is not None:

@@ -116,6 +116,7 @@ class Forgetting:
 
     def _hold_back(self, documents: HeldBack) -> None:
         self.held_back = documents
+        self._drawn_at = None  # the next batch may let them go
         if not self._has_warned:
             log.warning("%s", documents)
             self._has_warned = True

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ TRANSACTIONS = "transactions"  # key of the table meta: how many there were
 
 _WAIT = 60.0  # seconds for another connection to finish what it writes
 _WAIT_AT_END = 1.0  # seconds for readers to finish, so that nothing is left beside the file
+_HEAD_SIZE = 100  # bytes that each file of SQLite begins with
 # What SQLite calls a full disk, and a quota or limit that is reached.
 _FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")
 _NOT_TO_BE_OPENED = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
@@ -50,12 +51,27 @@ class StateFile:
 
     def _open(self) -> None:
         with self._telling():
+            self._check_not_emptied()
+            if not self._read_only and _size(self._file) and not _size(Path(f"{self._file}-journal")):
+                # Nothing is changed in a file that is refused: what is written ahead stays where it is.
+                self._connection = _connect(self._file, "mode=ro")
+                with closing(self._connection):
+                    self._check()
+                    self.verify()
             self._connection = self._connect_read_only() if self._read_only else _connect(self._file, "mode=rwc")
             try:
                 self._prepare()
             except BaseException:
                 self._connection.close()
                 raise
+
+    def _check_not_emptied(self) -> None:
+        """SQLite takes a file without a whole head for a new one, and deletes what was written ahead."""
+        if _size(self._file) < _HEAD_SIZE and (self._read_head() or _size(Path(f"{self._file}-wal"))):
+            raise DamagedStateError(
+                f'"{self.path}" is empty, but there was a stream in it; restore a copy, or delete what is beside it to '
+                "begin anew"
+            )
 
     def _connect_read_only(self) -> sqlite3.Connection:
         """In a folder that cannot be written, a file that was closed is taken as one that nobody changes."""
@@ -74,13 +90,18 @@ class StateFile:
             return _connect(self._file, "mode=ro&immutable=1")
         return connection
 
-    def _prepare(self) -> None:
+    def _check(self) -> int:
+        """The version of the file; ValueError if it is not that of a stream, or something is missing."""
         self._connection.execute("PRAGMA trusted_schema = OFF")
         self._connection.execute("PRAGMA cell_size_check = ON")
         answered = self._read_head()  # before the file, to which others may write meanwhile
         version = self._checked_version()
         self._check_schema(version)
         self._check_nothing_is_lost(answered, version)
+        return version
+
+    def _prepare(self) -> None:
+        version = self._check()
         if self._read_only:
             if version < len(schema.MIGRATIONS):
                 raise ValueError(f'"{self.path}" is of an older textmix; open it once to bring it up to date')
