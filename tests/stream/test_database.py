@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 
 import pytest
 
+from textmix.corpus.folder_lock import FolderLock
 from textmix.stream import copies, schema
 from textmix.stream import database as module
 from textmix.stream.copies import copy_database
@@ -221,3 +223,41 @@ def test_a_copy_that_fails_leaves_nothing_behind(path, database, tmp_path, monke
     with pytest.raises(OSError, match="no space left"):
         copy_database(path, tmp_path / "copy")
     assert not [each for each in tmp_path.iterdir() if "copy" in each.name]
+
+
+def test_what_a_copy_that_was_killed_has_left_goes_with_the_next(path, database, tmp_path):
+    left, used, other = (tmp_path / f".textmix-copy-{name}" for name in ("left", "used", "other"))
+    for each in (left, used):
+        each.mkdir()
+        (each / "copy.sqlite3").write_text("texts")
+    other.write_text("not a folder of ours")
+    lock = FolderLock(used)
+    lock.hold("")
+    copy_database(path, tmp_path / "copy")
+    assert (left.exists(), used.exists(), other.exists()) == (False, True, True)
+    lock.release()
+    copies.sweep_copies(tmp_path)
+    assert (used.exists(), other.exists()) == (False, True)
+
+
+def test_a_copy_is_locked_while_it_is_made(path, database, tmp_path, monkeypatch):
+    fill(database, row("a"))
+    fsync = os.fsync
+
+    def sweep_first(descriptor):
+        copies.sweep_copies(tmp_path)
+        fsync(descriptor)
+
+    monkeypatch.setattr(copies.os, "fsync", sweep_first)
+    copy_database(path, tmp_path / "copy.sqlite3")
+    with closing(Database(tmp_path / "copy.sqlite3", read_only=True)) as copy:
+        assert copy.n_documents() == 1
+
+
+def test_functions_of_a_strangers_file_are_not_run(path):
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TRIGGER spy AFTER INSERT ON documents BEGIN DELETE FROM documents; END")
+    for read_only in (False, True):
+        with pytest.raises(DamagedStateError, match="there is a trigger 'spy' that is not of a stream"):
+            Database(path, read_only=read_only)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
+import tempfile
 import threading
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import date
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,13 +23,15 @@ from textmix.saved_runs import LargeClustering
 from textmix.stream import durable, saved_run, state_file
 from textmix.stream.checking import check_folder
 from textmix.stream.clusterer import StreamClusterer
+from textmix.stream.copies import copy_database
 from textmix.stream.database import FILE, Database
 from textmix.stream.durable import Document, DurableStream, Policy
 from textmix.stream.events import Event
 from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting
+from textmix.stream.reserve import SIZE
 from textmix.stream.settings import given_clusterer
-from textmix.stream.state_file import DamagedStateError
+from textmix.stream.state_file import DamagedStateError, DiskFullError
 
 DAY = 86400
 NOW = 1_700_000_000
@@ -604,6 +609,19 @@ def test_one_program_at_a_time(folder, stream):
         DurableStream(folder)
 
 
+def test_one_program_at_a_time_by_whatever_name(folder, stream, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / FILE).symlink_to(folder / FILE)
+    for name in ("link", "other"):
+        with pytest.raises(ValueError, match="another program is at work"):
+            DurableStream(tmp_path / name)
+    stream.close()
+    with DurableStream(tmp_path / "other") as linked:
+        linked.add(make_documents(3))
+    assert [each.name for each in (tmp_path / "other").iterdir()] == [FILE]
+
+
 def test_a_stream_that_was_closed_says_so(stream, tmp_path):
     stream.close()
     stream.close()
@@ -716,6 +734,52 @@ def test_a_full_disk_is_told_and_the_stream_goes_on_when_there_is_room(stream):
     assert (stream.n_documents, stream.check()) == (31, [])
 
 
+@pytest.fixture
+def room(stream):
+    """Limit the files of this process to what is written ahead now."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit():
+        size = (stream.folder / f"{FILE}-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_documents_can_be_removed_when_the_disk_is_full(stream, room):
+    for number in range(6):
+        stream.add(make_documents(10, prefix=f"{number}-"))
+    room()
+    with pytest.raises(OSError, match="there is no room on the disk"):
+        stream.add([Document("large", "parcel " * 50_000)])
+    for number in range(5):
+        assert len(stream.remove([f"{number}-{place}" for place in range(10)])) == 10
+    assert stream.forget(keep=5) == [f"5-{place}" for place in range(5)]
+    assert (stream.n_documents, stream.check()) == (5, [])
+
+
+def test_the_reserve_is_given_up_for_removals_and_taken_again(stream, folder, monkeypatch):
+    stream.add(make_documents(3))
+    put_meta, reserve = Database.put_meta, folder / f"{FILE}-reserve"
+    assert reserve.stat().st_size == SIZE
+
+    def fail_if_full(self, values):
+        if reserve.exists():
+            raise DiskFullError("full")
+        put_meta(self, values)
+
+    with monkeypatch.context() as context:
+        context.setattr(Database, "put_meta", fail_if_full)
+        with pytest.raises(OSError, match="full"):
+            stream.add([Document("new", "parcel")])
+        assert reserve.exists()
+        assert stream.remove(["d0"]) == ["d0"]
+    assert reserve.stat().st_size == SIZE
+    assert (stream.n_documents, stream.check()) == (2, [])
+
+
 # ---------------------------------------------------------------------- checks and copies
 
 
@@ -796,6 +860,47 @@ def test_a_copy_is_a_stream_of_its_own(folder, stream, tmp_path):
     with DurableStream(tmp_path / "other") as copy:
         assert (copy.n_documents, copy.check()) == (30, [])
         copy.add(make_documents(3, prefix="mine"))
+
+
+@contextmanager
+def without_write_permission(folder):
+    """A folder that this process cannot write to; as root, whom permissions do not stop, as another user."""
+    is_root = os.geteuid() == 0
+    folder.chmod(0o555)
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.fixture
+def public():
+    """A folder that all users may look into."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs permissions of users")
+def test_a_stream_in_a_folder_that_cannot_be_written_is_checked_and_copied(public):
+    with DurableStream(public / "state") as stream:
+        stream.add(make_documents(30))
+        shutil.copytree(public / "state", public / "killed")
+    (public / "copies").mkdir()
+    (public / "copies").chmod(0o777)
+    with without_write_permission(public / "state"):
+        assert check_folder(public / "state") == []
+        copy_database(public / "state" / FILE, public / "copies" / FILE)
+        with pytest.raises(OSError, match=r"stream\.sqlite3.*readonly"):
+            DurableStream(public / "state")
+    (public / "killed" / f"{FILE}-shm").unlink()
+    with without_write_permission(public / "killed"), pytest.raises(OSError, match=r"copy all files of the folder"):
+        check_folder(public / "killed")
+    assert check_folder(public / "copies") == []
 
 
 # ---------------------------------------------------------------------- from a batch run

@@ -127,8 +127,7 @@ class DurableStream:
             return remove()
         except DiskFullError:
             with self._lock:
-                if not self._database.make_room():
-                    raise
+                self._database.make_room()
                 return remove()
 
     def _exchange(self, checked: list[Document], ids: list[str]) -> tuple[list[Answer], list[str]]:

@@ -209,12 +209,11 @@ class StateFile:
         with self._telling():
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def make_room(self) -> bool:
-        """Give up the reserve on a full disk; whether there was one."""
-        had_reserve = self._reserve.release()
+    def make_room(self) -> None:
+        """Give up the reserve on a full disk, and write ahead from the start again, where there is room already."""
+        self._reserve.release()
         with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(RESTART)")  # so that its room is used again
-        return had_reserve
+            self._connection.execute("PRAGMA wal_checkpoint(RESTART)")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -235,7 +234,7 @@ class StateFile:
         except sqlite3.DatabaseError as error:
             name = _name(error)
             if name.startswith(_FULL):
-                raise DiskFullError(f'"{self.path}": {error}') from error
+                raise DiskFullError(f'"{self.path}": there is no room on the disk ({error})') from error
             if name.startswith(_OF_THE_SYSTEM):
                 raise OSError(f'"{self.path}": {error}') from error
             if name == "SQLITE_NOTADB":
