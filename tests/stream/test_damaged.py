@@ -200,9 +200,11 @@ def test_a_stream_goes_on_without_what_is_lost_when_told_to(killed):
         assert (stream.n_documents, stream.check()) == (30, [])
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage" * 5000])
+@pytest.mark.parametrize("content", [None, b"", b"garbage" * 5000])
 def test_the_index_of_what_was_written_ahead_is_made_anew(killed, content):
-    (killed / f"{FILE}-shm").write_bytes(content)
+    (killed / f"{FILE}-shm").unlink()
+    if content is not None:
+        (killed / f"{FILE}-shm").write_bytes(content)
     assert outcome(killed) is None
 
 
@@ -212,6 +214,23 @@ def test_a_new_stream_is_one_before_anything_is_written_ahead(tmp_path):
     for name in ("wal", "shm", "head"):
         (tmp_path / "killed" / f"{FILE}-{name}").unlink(missing_ok=True)
     assert check_folder(tmp_path / "killed") == []
+
+
+def test_a_stream_whose_creation_was_killed_is_begun_anew(tmp_path):
+    folder = tmp_path / "state"
+    folder.mkdir()
+    with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE meta (key)")
+        connection.executemany("INSERT INTO meta VALUES (?)", [("x" * 1000,)] * 100)
+        for name in (FILE, f"{FILE}-journal"):
+            shutil.copy(tmp_path / name, folder / name)
+    assert (folder / FILE).stat().st_size > 0
+    assert refusal(check_folder, folder)
+    with DurableStream(folder) as stream:
+        stream.add(make_documents(3))
+        assert (stream.n_documents, stream.check()) == (3, [])
 
 
 def test_a_file_without_a_version_is_not_taken_for_a_new_stream(closed):

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from textmix.results.folder import flush_folder
 
 _WRITTEN = re.compile(rb"([0-9]{20}) ([0-9a-f]{8})\n")  # of one length, so that it is overwritten in place
+_LOOKS = 5  # at a file that another program may be writing just now
 
 
 class Head:
@@ -29,14 +30,17 @@ class Head:
 
     def read(self) -> int:
         """The number of the last transaction; 0 if none was noted. ValueError if the file says something else."""
-        try:
-            written = self.path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
-        match = _WRITTEN.fullmatch(written)
-        if written.strip(b"\0") and (match is None or _checksum(match[1]) != match[2]):
-            raise ValueError(f'"{self.path}" is damaged; delete it if the stream beside it has all its texts')
-        return int(match[1]) if match else 0
+        for _ in range(_LOOKS):
+            try:
+                written = self.path.read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return 0
+            match = _WRITTEN.fullmatch(written)
+            if match and _checksum(match[1]) == match[2]:
+                return int(match[1])
+            if not written.strip(b"\0"):  # never reached the disk
+                return 0
+        raise ValueError(f'"{self.path}" is damaged; delete it if the stream beside it has all its texts')
 
     def write(self, number: int) -> None:
         """Note a transaction that is on disk."""

@@ -82,7 +82,7 @@ class StateFile:
             connection.close()
             if not _name(error).startswith(_NOT_TO_BE_OPENED) or not self._file.is_file():
                 raise
-            if _size(Path(f"{self._file}-wal")):
+            if any(_size(Path(f"{self._file}-{name}")) for name in ("wal", "journal")):
                 raise OSError(
                     f'"{self.path}" was not closed, and its folder cannot be written; copy all files of the folder to '
                     "one that can be"
