@@ -503,6 +503,16 @@ def test_a_clock_that_jumps_ahead_does_not_empty_a_stream(folder, clock, policy,
         assert (stream.n_documents, stream.held_back) == (3, None)
 
 
+def test_a_large_batch_does_not_push_out_all_that_was_there(folder, clock):
+    with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
+        stream.add(documents_at("old", 10, 0))
+        clock["now"] += 30 * DAY
+        stream.add(documents_at("new", 30, 30))
+        assert (stream.n_documents, stream.held_back) == (40, (10, 10))
+        stream.add(documents_at("newer", 1, 30))
+        assert (stream.n_documents, stream.held_back) == (31, None)
+
+
 def test_old_documents_go_by_themselves_once_enough_newer_ones_have_come(folder, clock):
     with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
         stream.add(documents_at("old", 10, 0))

@@ -316,10 +316,13 @@ class FullDisk(DurableStream):
         raise OSError(28, "No space left on device")
 
 
-def test_a_disk_that_takes_nothing_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_takes_nothing_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with FullDisk(tmp_path / "state") as stream, running(stream) as served:
         response = post(served.client, {"id": "1", "text": "parcel"})
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+        (record,) = (record for record in caplog.records if record.name == "textmix.serve")
+        assert record.getMessage().startswith("nothing was stored: ")
+        assert record.exc_info is None  # one line
         assert served.client.get("/healthz").status_code == 200
 
 

@@ -106,16 +106,16 @@ class Forgetting:
         if not due:
             return []
         rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
-        n_before = clusterer.n_before_last(rows, n_new)
-        if self._confirmed or not (is_most(rows.size, n_documents) or is_most(n_before, n_documents - n_new)):
-            self.held_back = None
-        else:
-            due = {name: due[name] for name in due if name == "keep"}
-            self._hold_back(HeldBack(rows.size, n_documents))
-        return clusterer.forget(**due)
+        of_all = HeldBack(rows.size, n_documents)
+        of_those_before = HeldBack(clusterer.n_before_last(rows, n_new), n_documents - n_new)
+        too_many = [each for each in (of_all, of_those_before) if is_most(*each) and not self._confirmed]
+        self.held_back = too_many[0] if too_many else None
+        if self.held_back is None:
+            return clusterer.forget(**due)
+        self._hold_back(self.held_back)
+        return clusterer.forget(keep=due.get("keep"))
 
     def _hold_back(self, documents: HeldBack) -> None:
-        self.held_back = documents
         self._drawn_at = None  # the next batch may let them go
         if not self._has_warned:
             log.warning("%s", documents)

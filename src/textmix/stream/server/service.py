@@ -66,8 +66,8 @@ class Service:
             answers: list[Any] = await asyncio.wrap_future(self.writer.submit(kind, items))
         except ValueError as error:
             raise malformed(str(error)) from None
-        except (OSError, sqlite3.Error):
-            log.exception("nothing was stored")
+        except (OSError, sqlite3.Error) as error:
+            log.error("nothing was stored: %s", error)  # one line: a disk may be full for long
             raise HTTPException(503, "nothing was stored: the disk does not take it", RETRY_AFTER) from None
         return answers
 
