@@ -20,8 +20,6 @@ import httpx
 import pytest
 
 pytest.importorskip("fastapi", reason="the server needs FastAPI: pip install 'textmix[serve]'")
-import uvicorn
-
 from textmix.stream.durable import DurableStream
 from textmix.stream.server.app import create_app
 from textmix.stream.server.run import Server
@@ -47,9 +45,10 @@ def some_documents(n: int, prefix: str = "d") -> list[dict[str, str]]:
 class RunningServer:
     """A server in a thread, and a client for it."""
 
-    def __init__(self, client: httpx.Client, service: Service) -> None:
+    def __init__(self, client: httpx.Client, service: Service, connections: set[Any]) -> None:
         self.client = client
         self.service = service
+        self.connections = connections
 
     def add(self, *texts: str, prefix: str = "t") -> list[dict[str, Any]]:
         documents = [{"id": f"{prefix}{place}", "text": text} for place, text in enumerate(texts)]
@@ -67,15 +66,14 @@ def running(stream: DurableStream, settings: Settings | None = None, port: int =
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
-        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=SECONDS)
-        server = Server(config, app, has_started.set)
+        server = Server(app, settings or Settings(), has_started.set)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
             assert has_started.wait(SECONDS)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             with httpx.Client(base_url=address, timeout=SECONDS) as client:
-                yield RunningServer(client, app.state.service)
+                yield RunningServer(client, app.state.service, server.server_state.connections)
         finally:
             server.should_exit = True
             thread.join()

@@ -299,6 +299,13 @@ def serve(
     max_body: Annotated[str, typer.Option(metavar="SIZE", help="Size of a request.")] = "8MB",
     max_length: Annotated[int, typer.Option(metavar="N", min=1, help="Characters of a document.")] = 100_000,
     max_queue: Annotated[int, typer.Option(metavar="N", min=1, help="Requests that may wait.")] = 64,
+    max_per_address: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Requests of one client at the same time.")
+    ] = 150,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Address or network of a proxy; its X-Forwarded-For names the client."),
+    ] = None,
 ) -> None:
     """Serve a stream over HTTP, with a live page: texts come and go, what is answered is on disk.
 
@@ -310,8 +317,14 @@ def serve(
     """
     from textmix.cli import serve as command
 
-    limits = {"max_batch": max_batch, "max_body": options.parse_size(max_body)}
-    command.serve_state(state, host, port, token_file, {**limits, "max_length": max_length, "max_queue": max_queue})
+    limits = {
+        "max_batch": max_batch,
+        "max_body": options.parse_size(max_body),
+        "max_length": max_length,
+        "max_queue": max_queue,
+        "max_per_address": max_per_address,
+    }
+    command.serve_state(state, host, port, token_file, limits, tuple(proxy or ()))
 
 
 @app.command()

@@ -17,10 +17,17 @@ except ModuleNotFoundError as error:
 TOKEN_VARIABLE = "TEXTMIX_TOKEN"
 
 
-def serve_state(state: Path, host: str, port: int, token_file: Path | None, limits: Mapping[str, int]) -> None:
+def serve_state(
+    state: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    limits: Mapping[str, int],
+    proxies: tuple[str, ...] = (),
+) -> None:
     """Serve until a signal comes, and say where."""
     token = read_token(token_file, os.environ.get(TOKEN_VARIABLE))
-    settings = Settings(Limits(**limits), host, token)
+    settings = Settings(Limits(**limits), host, token, proxies)
     console = make_console()
 
     def started(address: str, n_documents: int, n_clusters: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import socket
 from collections.abc import Callable
@@ -13,9 +14,9 @@ from fastapi import FastAPI
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.durable import DurableStream
 from textmix.stream.server.app import create_app
+from textmix.stream.server.connections import Connection, sweep
 from textmix.stream.server.settings import Settings
 
-MAX_CONNECTIONS = 200  # each may hold a body in memory
 SECONDS_TO_FINISH = 60  # for requests under way when the server is to stop
 
 
@@ -24,16 +25,8 @@ def serve(folder: Path, settings: Settings, port: int, started: Callable[[str, i
     with _listening_socket(settings.host, port) as listener, DurableStream(folder) as stream:
         _warm_up()
         app = create_app(stream, settings)
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_graceful_shutdown=SECONDS_TO_FINISH,
-        )
         address = _address(settings.host, listener)
-        server = Server(config, app, lambda: started(address, stream.n_documents, stream.n_clusters))
+        server = Server(app, settings, lambda: started(address, stream.n_documents, stream.n_clusters))
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:  # uvicorn raises the signal again when all is done
@@ -46,14 +39,27 @@ def serve(folder: Path, settings: Settings, port: int, started: Callable[[str, i
 class Server(uvicorn.Server):
     """Says when it has started, and ends the streams of events before it waits for connections to close."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, started: Callable[[], None]) -> None:
-        super().__init__(config)
+    def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Connection,
+                ws="none",
+                access_log=False,
+                log_level="warning",
+                server_header=False,
+                proxy_headers=bool(settings.proxies),
+                forwarded_allow_ips=list(settings.proxies),
+                timeout_graceful_shutdown=SECONDS_TO_FINISH,
+            )
+        )
         self._app = app
         self._tell_started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
         await super().startup(sockets)
+        self._sweeping = asyncio.create_task(sweep(self.server_state.connections))
         self._tell_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

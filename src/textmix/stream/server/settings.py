@@ -17,17 +17,24 @@ class Limits:
     max_batch: int = 1_000  # documents of a request
     max_length: int = 100_000  # characters of a document
     max_queue: int = 64  # requests that wait to be worked on
+    max_per_address: int = 150  # requests of one client at the same time, listeners among them
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits, the address, and the token that every request must bring; None: no token is asked for."""
+    """Limits, the address, and the token that every request must bring; None: no token is asked for.
+
+    `proxies`: addresses or networks whose X-Forwarded-For says who the client is.
+    """
 
     limits: Limits = field(default_factory=Limits)
     host: str = "127.0.0.1"
     token: str | None = field(default=None, repr=False)
+    proxies: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for proxy in self.proxies:
+            _check_proxy(proxy)
         if self.token is not None:
             _check_token(self.token)
         elif not is_loopback(self.host):
@@ -53,6 +60,13 @@ def read_token(file: Path | None, variable: str | None) -> str | None:
         return file.read_text(encoding="utf-8").strip()
     except UnicodeDecodeError:
         raise ValueError(f"{file} holds no token: it is not text") from None
+
+
+def _check_proxy(proxy: str) -> None:
+    try:
+        ipaddress.ip_network(proxy)
+    except ValueError:
+        raise ValueError(f'--proxy "{proxy}" is not an IP address or network; write 127.0.0.1 or 10.0.0.0/8') from None
 
 
 def _check_token(token: str) -> None:
