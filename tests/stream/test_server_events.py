@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +184,7 @@ def test_a_quiet_stream_gives_signs_of_life(served: RunningServer, monkeypatch: 
 
 
 def test_more_listeners_than_may_are_refused(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textmix.stream.server.event_routes.MAX_LISTENERS", 0)
+    monkeypatch.setattr("textmix.stream.server.hub.MAX_LISTENERS", 0)
     assert served.client.get("/events/stream").status_code == 429
 
 
@@ -195,3 +197,54 @@ def test_those_who_leave_are_forgotten(served: RunningServer) -> None:
     served.add("zebra")
     listen(served, 1, **{"Last-Event-ID": "0"})
     wait_until(lambda: served.service.hub.n_listeners == 0)
+
+
+def test_no_more_listen_than_may_however_many_come_at_once(
+    served: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textmix.stream.server.hub.MAX_LISTENERS", 3)
+    address = (served.client.base_url.host, served.client.base_url.port)
+    with ExitStack() as open_connections:
+        connections = [open_connections.enter_context(socket.create_connection(address, SECONDS)) for _ in range(9)]
+        for connection in connections:
+            connection.sendall(b"GET /events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        codes = [connection.recv(100).split()[1] for connection in connections]
+    assert sorted(codes) == [b"200"] * 3 + [b"429"] * 6
+    wait_until(lambda: served.service.hub.n_listeners == 0)
+
+
+def test_an_event_is_encoded_once_however_many_listen(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[str] = []
+    encode = hub.message
+
+    def count(kind: str, *data: Any) -> bytes:
+        encoded.append(kind)
+        return encode(kind, *data)
+
+    monkeypatch.setattr(hub, "message", count)
+    listeners = [threading.Thread(target=listen, args=(served, 1)) for _ in range(3)]
+    for listener in listeners:
+        listener.start()
+    wait_until(lambda: served.service.hub.n_listeners == 3)
+    served.add("zebra")
+    for listener in listeners:
+        listener.join()
+    assert sorted(encoded) == ["born", "outlier", "outliers", "state"]
+
+
+def test_those_who_listen_are_woken_after_the_answer(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "PAUSE", 10.0 * SECONDS)
+    has_heard = threading.Event()
+
+    def hear() -> None:
+        listen(served, 1)
+        has_heard.set()
+
+    listener = threading.Thread(target=hear)
+    listener.start()
+    wait_until(lambda: served.service.hub.n_listeners == 1)
+    served.add("zebra")
+    assert not has_heard.is_set()
+    served.service._loop.call_soon_threadsafe(served.service.hub._wake)
+    listener.join()
+    assert has_heard.is_set()

@@ -9,7 +9,8 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from textmix.stream.server import description as described
 from textmix.stream.server.errors import RETRY_AFTER
-from textmix.stream.server.hub import MAX_LISTENERS
+from textmix.stream.server.gate import HEALTH
+from textmix.stream.server.hub import EventStream
 from textmix.stream.server.messages import LARGEST_NUMBER, EventPage, Health, StreamEvent
 from textmix.stream.server.metrics import CONTENT_TYPE
 from textmix.stream.server.page import live_page
@@ -52,13 +53,10 @@ async def stream_events(
     outlier: a text that came and fits nowhere. outliers: the ids of the last 20 of them that are in the stream still.
     Begins after Last-Event-ID, else after `after`, else with what happens next.
     """
-    if service.hub.n_listeners >= MAX_LISTENERS:
-        raise HTTPException(429, f"{MAX_LISTENERS} others listen already", RETRY_AFTER)
-    begin = after if last_event_id is None else last_event_id
-    return StreamingResponse(service.hub.listen(begin), media_type="text/event-stream")
+    return EventStream(service.hub, after if last_event_id is None else last_event_id)
 
 
-@router.get("/healthz", responses=described.STOPPING, tags=["server"])
+@router.get(HEALTH, responses=described.STOPPING, tags=["server"])
 async def health(service: Served) -> Health:
     """Whether the server works."""
     if not service.writer.is_alive:
