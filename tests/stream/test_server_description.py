@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any, cast
 
 import pytest
@@ -20,6 +21,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    positive_data_acceptance,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
@@ -27,6 +29,7 @@ from schemathesis.specs.openapi.checks import (
 
 CHECKS = [
     not_a_server_error,
+    positive_data_acceptance,
     status_code_conformance,
     content_type_conformance,
     response_headers_conformance,
@@ -41,6 +44,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     with DurableStream(tmp_path_factory.mktemp("state")) as stream, running(stream, Settings(LIMITS)) as server:
         for document in some_documents(12):
             server.client.post("/documents", json={"documents": [document]})
+        server.service.hub.close()  # streams of events end at once
+        begun = cycle([True, False])
+        server.service.refits.begin = lambda: next(begun)  # new fits take seconds
         yield server
 
 
@@ -50,13 +56,9 @@ def described(served: RunningServer) -> dict[str, Any]:
     return found
 
 
-# The stream of events does not end, and a new fit takes seconds: they have tests of their own. The description needs no
-# stream of documents.
+# The description needs no stream of documents.
 interface = schemathesis.openapi.from_dict(create_app(cast("DurableStream", None), Settings(LIMITS)).openapi())
-OPERATIONS = {
-    found.ok().label: found.ok()
-    for found in interface.exclude(path="/events/stream").exclude(path="/refit", method="POST").get_all_operations()
-}
+OPERATIONS = {found.ok().label: found.ok() for found in interface.get_all_operations()}
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
@@ -111,8 +113,8 @@ def test_every_error_is_described_with_an_example(described: dict[str, Any]) -> 
         success = "202" if name == "post /refit" else "200"
         assert {success, "403", "421", "500"} <= codes, name
         assert ("requestBody" in operation) == ({"408", "413"} <= codes), name
-        waits = name != "post /refit" and (not name.startswith("get") or "stream" in name)
-        assert ("429" in codes) == waits, name
+        assert "503" in codes, name
+        assert ("429" in codes) == (name != "get /healthz"), name
         for code in codes - {success}:
             content = operation["responses"][code]["content"]["application/json"]
             assert content["schema"] == {"$ref": "#/components/schemas/Problem"}, (name, code)
@@ -129,3 +131,9 @@ def test_examples_of_bodies_are_accepted(served: RunningServer, described: dict[
     for path, model in [("/documents", "NewDocuments"), ("/documents/remove", "Ids"), ("/assign", "Texts")]:
         for example in described["components"]["schemas"][model]["examples"]:
             assert served.client.post(path, json=example).status_code == 200
+
+
+def test_the_methods_that_a_path_allows_are_those_described(served: RunningServer, described: dict[str, Any]) -> None:
+    for path, methods in described["paths"].items():
+        refused = served.client.options(path.replace("{id}", "1"))
+        assert (refused.status_code, refused.headers["allow"]) == (405, ", ".join(sorted(methods)).upper()), path

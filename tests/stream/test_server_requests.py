@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from server_running import SECONDS, TOPICS, RunningServer, running, some_documents, wait_until
 
 from textmix.stream.durable import Answer, DurableStream
+from textmix.stream.lines import Removal, parse_line
 from textmix.stream.server import gate
 from textmix.stream.server.settings import Limits, Settings
 
@@ -80,12 +82,47 @@ def test_the_same_id_twice_counts_once(client: httpx.Client) -> None:
     assert client.get("/clusters").json()["n_documents"] == before + 1
 
 
-@pytest.mark.parametrize("id", ["a/b", "remove", "ü%20 ?#", "..x", "<script>", "a" * 1000])
+@pytest.mark.parametrize("id", ["a/b", "remove", "ü%20 ?#", "..x", "<script>", "a" * 1000, "x\n", "\r\nx", "\0"])
 def test_an_id_may_be_any_text(client: httpx.Client, id: str) -> None:
     post(client, {"id": id, "text": "parcel courier"})
     address = f"/documents/{httpx.QueryParams({'': id}).__str__()[1:].replace('+', '%20')}"
     assert client.get(address).json()["id"] == id
     assert client.delete(address).json() == {"removed": [id]}
+
+
+def test_a_line_break_is_part_of_an_id_whichever_way_it_comes(served: RunningServer) -> None:
+    post(served.client, {"id": "abc", "text": "parcel"}, {"id": "abc\n", "text": "courier"})
+    assert served.client.get("/documents/abc%0A").json()["id"] == "abc\n"
+    stored = served.service.stream.document("abc\n")
+    assert stored is not None
+    assert stored.text == "courier"
+    assert parse_line(b'{"remove": "abc\\n"}') == Removal("abc\n")
+    assert served.client.delete("/documents/abc%0A").json() == {"removed": ["abc\n"]}
+    assert served.client.delete("/documents/abc%0A").status_code == 404
+    assert served.client.get("/documents/abc").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/clusters%0A"), ("GET", "/healthz%0A"), ("POST", "/documents%0A"), ("POST", "/documents/remove%0A")],
+)
+def test_a_path_with_a_line_break_at_its_end_is_another_path(client: httpx.Client, method: str, path: str) -> None:
+    response = client.request(method, path, json={"documents": [], "ids": []} if method == "POST" else None)
+    assert (response.status_code, detail(response)) == (404, "Not Found")
+
+
+def test_bytes_that_are_not_utf8_are_not_taken_for_another_id(client: httpx.Client) -> None:
+    post(client, {"id": "abc\ufffd", "text": "parcel"})
+    refused = client.delete("/documents/abc%FF")
+    assert (refused.status_code, detail(refused)) == (422, "the path is not UTF-8")
+    assert client.delete("/documents/abc%EF%BF%BD").status_code == 200
+
+
+def test_a_number_as_an_id_is_taken_as_its_digits(client: httpx.Client) -> None:
+    answers = post(client, *({"id": id, "text": "parcel"} for id in (62, -62.0, 0.5))).json()["documents"]
+    assert [answer["id"] for answer in answers] == ["62", "-62.0", "0.5"]
+    assert [parse_line(b'{"remove": %s}' % id).id for id in (b"62", b"-62.0", b"0.5")] == ["62", "-62.0", "0.5"]
+    assert client.post("/documents/remove", json={"ids": [62, -62.0]}).json() == {"removed": ["62", "-62.0"]}
 
 
 def test_several_are_taken_out_at_once_and_unknown_ones_passed_over(client: httpx.Client) -> None:
@@ -208,6 +245,9 @@ def test_a_batch_over_the_limits_is_refused(small: httpx.Client, path: str, body
         (b'{"documents": [{"text": "x", "id": true}]}', "documents[0].id"),
         (b'{"documents": [{"text": "x", "time": "soon"}]}', "documents[0]: 'soon' is no time; write 2024-03-04"),
         (b'{"documents": [{"text": "x", "time": 1e300}]}', "documents[0]: '1e+300' is no time"),
+        (b'{"documents": [{"text": "x", "time": NaN}]}', "documents[0].time"),
+        (b'{"documents": [{"text": "x", "id": 9007199254740992}]}', "documents[0].id"),
+        (b'{"documents": [{"text": "x", "id": NaN}]}', "documents[0].id"),
     ],
 )
 def test_a_malformed_batch_is_refused_with_its_place(client: httpx.Client, body: bytes, message: str) -> None:
@@ -260,6 +300,8 @@ def test_unknown_paths_and_methods_are_told(client: httpx.Client) -> None:
     response = client.put("/clusters", json={})
     assert (response.status_code, response.headers["allow"]) == (405, "GET")
     assert client.put("/documents/1", json={}).headers["allow"] == "DELETE, GET"
+    assert client.put("/documents/remove", json={}).headers["allow"] == "POST"
+    assert client.put("/documents/remove%3Fx", json={}).headers["allow"] == "DELETE, GET"
     assert client.get("/docs").status_code == 404  # FastAPI's own would load scripts from elsewhere
 
 
@@ -270,6 +312,25 @@ def test_a_body_that_does_not_arrive_is_given_up(client: httpx.Client, monkeypat
     with socket.create_connection(address, SECONDS) as connection:
         connection.sendall(head + b'{"docu')
         assert connection.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_arrives_byte_by_byte_is_given_up(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "BODY_SECONDS", 0.2)
+    address = (client.base_url.host, client.base_url.port)
+    head = (
+        b"POST /documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n"
+    )
+    with socket.create_connection(address, SECONDS) as connection:
+        connection.sendall(head)
+        connection.settimeout(0.01)  # between two bytes
+        for _ in range(998):
+            try:
+                answer = connection.recv(1000)
+                break
+            except TimeoutError:
+                with suppress(ConnectionError):  # closed just now: its answer is read next
+                    connection.sendall(b" ")
+        assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 class HeldStream(DurableStream):

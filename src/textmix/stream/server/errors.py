@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.routing import Match
 
 from textmix.stream.server.writer import QueueFullError, StoppedError
 
@@ -17,7 +18,8 @@ log = logging.getLogger("textmix.serve")
 RETRY_AFTER = {"Retry-After": "1"}
 MALFORMED = 422
 MAX_FIELD_NAME = 40  # characters of one that is repeated
-_KINDS = frozenset({"str", "int", "float", "constrained-str", "constrained-int"})  # pydantic's names of alternatives
+# pydantic's names of alternatives
+_KINDS = frozenset({"str", "int", "float", "constrained-str", "constrained-int", "constrained-float"})
 
 
 def problem(code: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -55,9 +57,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> str:
-    """The methods that the path has, in all its routes."""
-    routes = [route for route in request.app.state.routes if route.path_regex.match(request.url.path)]
-    return ", ".join(sorted(method for route in routes for method in route.methods))
+    """The methods of the path, as described; of several that match the first, which has no parameter."""
+    routes = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted(method for route in routes if route.path == routes[0].path for method in route.methods))
 
 
 async def _queue_full(request: Request, error: Exception) -> Response:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from textmix.stream.records import MAX_ID_LENGTH
 
+ID_DESCRIPTION = 'A number is taken as its digits: 7 is "7", 7.0 is "7.0". null: one is made up.'
 LARGEST_NUMBER = 2**63 - 1  # of SQLite
 
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH, examples=["ticket-17"])]
-Number = Annotated[int, Field(ge=-(2**53 - 1), le=2**53 - 1)]  # what every reader of JSON has exactly
+_EXACT = Field(ge=-(2**53 - 1), le=2**53 - 1)  # what every reader of JSON has exactly
+Number = Annotated[int, _EXACT] | Annotated[float, _EXACT]
+_WRITTEN_TIME = [{"type": "string", "format": written} for written in ("date-time", "date")]
+_COUNTED_TIME = {"type": "number", "minimum": -62_135_596_800, "maximum": 253_402_300_799_000}  # the years 1 to 9999
+Time = (
+    Annotated[str, WithJsonSchema({"anyOf": _WRITTEN_TIME})]
+    | Annotated[int, WithJsonSchema(_COUNTED_TIME)]
+    | Annotated[float, Field(allow_inf_nan=False), WithJsonSchema(_COUNTED_TIME)]
+)
 Probability = Annotated[float | None, Field(description="Of that cluster; null for a text without words.")]
 OutlierScore = Annotated[
     float | None, Field(description="Above 0: the text fits nowhere. null: it has no words, or is the first of all.")
@@ -32,12 +41,10 @@ class Request(BaseModel):
 class NewDocument(Request):
     """A text to be added; with an id that is there already it takes the place of that text."""
 
-    id: Annotated[Id | Number | None, Field(description="A number is taken as its digits; null: one is made up.")] = (
-        None
-    )
+    id: Annotated[Id | Number | None, Field(description=ID_DESCRIPTION)] = None
     text: str = Field(examples=["My parcel has not arrived"])
     time: Annotated[
-        str | int | float | None,
+        Time | None,
         Field(
             description="ISO 8601, or seconds or milliseconds since 1970; null: now.", examples=["2024-03-04T06:02:53Z"]
         ),

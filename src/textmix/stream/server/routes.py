@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from textmix.stream.records import Document, StreamCluster, check_document
 from textmix.stream.server import description as described
@@ -33,6 +34,15 @@ from textmix.stream.server.writer import Kind
 
 router = APIRouter()
 
+
+class IdConvertor(PathConvertor):
+    """An id in a path: any characters, also slashes and line breaks."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("document_id", IdConvertor())
+
 DocumentId = Annotated[str, Path(description="The document's id; a slash in it may stand as it is.")]
 NumberOfWords = Annotated[int, Query(ge=0, le=10, description="Words of each cluster.")]
 
@@ -55,7 +65,9 @@ async def remove_documents(batch: Ids, service: Served) -> Removed:
     return Removed(removed=await service.ask(Kind.REMOVE, [str(id) for id in batch.ids]))
 
 
-@router.delete("/documents/{id:path}", responses={**described.NOT_THERE, **described.WRITING}, tags=["documents"])
+@router.delete(
+    "/documents/{id:document_id}", responses={**described.NOT_THERE, **described.WRITING}, tags=["documents"]
+)
 async def remove_document(id: DocumentId, service: Served) -> Removed:
     """Take one document out, exactly."""
     removed = await service.ask(Kind.REMOVE, [id])
@@ -64,7 +76,7 @@ async def remove_document(id: DocumentId, service: Served) -> Removed:
     return Removed(removed=removed)
 
 
-@router.get("/documents/{id:path}", responses={**described.NOT_THERE, **described.MALFORMED}, tags=["documents"])
+@router.get("/documents/{id:document_id}", responses={**described.NOT_THERE, **described.MALFORMED}, tags=["documents"])
 def show_document(id: DocumentId, service: Served) -> StoredText:
     """A document as it is kept, and where it is now."""
     document = service.stream.document(id)
