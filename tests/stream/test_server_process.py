@@ -13,6 +13,7 @@ import pytest
 from server_running import SECONDS, TOKEN, events_of, server_process, some_documents, wait_until
 
 from textmix.cli import main
+from textmix.cli import serve as command
 from textmix.cli.serve import serve_state
 from textmix.stream.durable import DurableStream
 
@@ -168,6 +169,18 @@ def test_a_token_that_is_none_is_refused_without_being_shown(tmp_path: Path, tok
     with pytest.raises(ValueError, match="must have at least 16 characters") as error:
         serve_state(tmp_path / "state", "127.0.0.1", 0, tmp_path / "token", {})
     assert not token or token not in str(error.value)
+
+
+def test_the_process_ends_without_collecting_garbage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setattr(command, "serve", lambda *_: None)
+    monkeypatch.setattr("atexit._run_exitfuncs", lambda: ended.append("handlers"))
+    monkeypatch.setattr("os._exit", ended.append)
+    serve_state(tmp_path / "state", "127.0.0.1", 0, None, {})
+    assert ended == ["handlers", 0]
+    assert capsys.readouterr().out == "Stopped; everything that was answered is on disk.\n"
 
 
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
