@@ -17,7 +17,9 @@ import pytest
 from reader_helpers import PACKINGS, read, write
 
 from textmix.corpus.readers import DocumentReader, InputError
+from textmix.corpus.readers.csv_table import CsvTable
 from textmix.corpus.readers.duck import interruptible
+from textmix.corpus.readers.json_table import JsonTable
 
 TEXTS = ["plain", 'with "quotes", a comma', "two\nlines", "ünï ✓", "  spaces  ", "", "007"]
 
@@ -149,6 +151,14 @@ def test_a_text_of_several_megabytes_is_read(tmp_path: Path, name: str) -> None:
         "txt": f"a\n{long}\nc\n",
     }[name.split(".")[1]]
     assert read(write(tmp_path / name, content)).texts == ["a", long, "c"]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_clean_file_is_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str) -> None:
+    monkeypatch.setattr(JsonTable, "_careful_rows", None)
+    monkeypatch.setattr(CsvTable, "_careful_rows", None)
+    assert read(write(tmp_path / f"a.jsonl{packing}", as_json_lines())).texts == TEXTS
+    assert read(write(tmp_path / f"a.csv{packing}", as_csv())).texts == TEXTS
 
 
 def test_a_json_array_has_the_same_rules(tmp_path: Path) -> None:

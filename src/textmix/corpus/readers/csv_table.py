@@ -8,7 +8,7 @@ from itertools import islice
 from textmix.corpus.readers.csv_check import check_csv
 from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
 from textmix.corpus.readers.csv_records import CsvRecords
-from textmix.corpus.readers.duck import literal_path, stream_rows
+from textmix.corpus.readers.duck import from_file, literal_path, stream_rows
 from textmix.corpus.readers.report import INVALID_UTF8, Fault, InputError, ReadReport
 from textmix.corpus.readers.source import HEAD_BYTES, Source
 from textmix.corpus.readers.table import (
@@ -23,10 +23,9 @@ from textmix.corpus.readers.table import (
 # whole file.
 DUCKDB_BUFFER_BYTES = 8 << 20
 
-_QUERY = """
-    SELECT {chosen} FROM read_csv(?, compression = ?, delim = ?, auto_detect = false, header = true,
-        quote = '"', escape = '"', strict_mode = true, nullstr = '', buffer_size = {buffer},
-        columns = {{{columns}}})
+_OPTIONS = """
+    compression = ?, delim = ?, auto_detect = false, header = true, quote = '"', escape = '"', strict_mode = true,
+    nullstr = '', buffer_size = {buffer}, columns = {{{columns}}}
 """
 
 
@@ -56,13 +55,11 @@ class CsvTable(Table):
         return fast_then_careful(self._fast_rows(chosen), check.n_records - 1, careful, self.name)
 
     def _fast_rows(self, chosen: Sequence[int]) -> Iterator[Rows]:
-        query = _QUERY.format(
-            chosen=", ".join(f"c{position}" for position in chosen),
-            columns=", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.columns))),
-            buffer=DUCKDB_BUFFER_BYTES,
-        )
+        columns = ", ".join(f"'c{position}': 'VARCHAR'" for position in range(len(self.columns)))
+        table = from_file("read_csv", _OPTIONS.format(columns=columns, buffer=DUCKDB_BUFFER_BYTES))
+        values = ", ".join(f"c{position}" for position in chosen)
         path, compression = literal_path(self._source.path), self._source.compression
-        return stream_rows(query, [path, compression, self._dialect.delimiter.decode()])
+        return stream_rows(f"SELECT {values} FROM {table}", [path, compression, self._dialect.delimiter.decode()])
 
     def _careful_rows(self, chosen: Sequence[int], report: ReadReport) -> Iterator[Row]:
         dialect = self._dialect

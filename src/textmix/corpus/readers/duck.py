@@ -1,11 +1,14 @@
-"""How DuckDB is asked: a connection for each query, names that are never patterns, rows as they come."""
+"""How DuckDB is asked: a connection for each query, names that are only names, rows as they come."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,11 @@ from textmix.corpus.readers.report import InputError
 
 ROWS_PER_FETCH = 2048
 MOST_THREADS = 4
+
+# What DuckDB would not take as it stands in a path: parts of patterns, and folders such as "text=hello", whose
+# name it puts into every row. Its patterns cannot name a backslash, unless that separates folders, on Windows.
+_PATTERN_CHARACTERS = "*?["
+_SPECIAL_CHARACTERS = frozenset(_PATTERN_CHARACTERS + "=") | ({"\\"} - {os.sep})
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -31,19 +39,55 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
             "threads": min(MOST_THREADS, os.cpu_count() or 1),
             "preserve_insertion_order": True,
             "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
             "temp_directory": "",
         },
     )
 
 
+def from_file(reader: str, options: str) -> str:
+    """A reader of DuckDB as SQL, to which the path is a parameter; names of folders never become values."""
+    return f"{reader}(?, hive_partitioning = false, {options})"
+
+
 def literal_path(path: Path) -> str:
-    """The path as a pattern that matches it alone: DuckDB takes every *, ? and [ for part of a pattern."""
+    """The file under a name that stands for it alone: its own, or that of a link to it."""
     name = os.path.abspath(path)
     try:
         name.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(f"the name of {name!a} is not valid UTF-8; rename the file") from error
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+    return name if _SPECIAL_CHARACTERS.isdisjoint(name) else _plain_name(name)
+
+
+def _plain_name(name: str) -> str:
+    """A link to the file; where there can be none, a pattern that matches it, unless it has a backslash."""
+    try:
+        link = _link(name, os.getpid())
+    except OSError:  # Windows allows links to some users only
+        link = name
+    return "".join(f"[{character}]" if character in _PATTERN_CHARACTERS else character for character in link)
+
+
+@cache
+def _link(name: str, process: int) -> str:
+    """A symbolic link to the file, the same whenever it is asked for."""
+    link = os.path.join(tempfile.mkdtemp(dir=_link_folder(process)), "file")
+    os.symlink(name, link)
+    return link
+
+
+@lru_cache(maxsize=1)
+def _link_folder(process: int) -> str:
+    """The folder for the links of this process, which is gone at its end."""
+    folder = tempfile.mkdtemp(prefix="textmix-")
+    atexit.register(_remove_links, folder, process)
+    return folder
+
+
+def _remove_links(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a fork leaves the folder to its parent
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

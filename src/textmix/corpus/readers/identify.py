@@ -74,7 +74,7 @@ def open_source(file: InputFile) -> Source:
         raise unreadable(file.name, error) from error
     extension = Path(file.name).suffix.lower()
     promised = None if file.is_standard_input else COMPRESSIONS_BY_EXTENSION.get(extension)
-    found: Compression = "none"
+    found: Compression = "uncompressed"
     if magic.startswith(GZIP_MAGIC):
         found = "gzip"
     elif magic.startswith(ZSTD_MAGICS):
@@ -92,7 +92,7 @@ def identify(file: InputFile, source: Source, head: bytes, *, given: str | None,
     if head.startswith(PARQUET_MAGIC) and format != "txt":
         format = "parquet"
     if format == "parquet":
-        if source.compression != "none":
+        if source.compression != "uncompressed":
             raise InputError(f'"{file.name}" is a compressed Parquet file; unpack it first')
         if head and not head.startswith(PARQUET_MAGIC):
             raise InputError(f'"{file.name}" is not a Parquet file, or a damaged one')
@@ -136,7 +136,7 @@ def describe_binary(head: bytes) -> str | None:
 
 def _format_extension(name: str, source: Source) -> str:
     path = Path(name)
-    if source.compression != "none" and path.suffix.lower() in COMPRESSIONS_BY_EXTENSION:
+    if source.compression != "uncompressed" and path.suffix.lower() in COMPRESSIONS_BY_EXTENSION:
         path = path.with_suffix("")
     return path.suffix.lower()
 

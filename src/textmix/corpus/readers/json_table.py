@@ -12,7 +12,7 @@ import duckdb
 
 from textmix.corpus.readers.columns import Column
 from textmix.corpus.readers.csv_check import LONGEST_MEAN_RECORD
-from textmix.corpus.readers.duck import fetch_row, literal_path, stream_rows
+from textmix.corpus.readers.duck import fetch_row, from_file, literal_path, stream_rows
 from textmix.corpus.readers.json_records import JsonValues, Record, read_json_lines, value_text
 from textmix.corpus.readers.report import Fault, InputError, ReadReport
 from textmix.corpus.readers.source import HEAD_BYTES, LONGEST_RECORD, Source, lists_of_lines, split_lines
@@ -22,7 +22,7 @@ Layout = Literal["newline_delimited", "array", "unstructured"]
 
 SAMPLED_OBJECTS = 1000
 
-_OBJECTS = "read_json_objects(?, format = ?, compression = ?, ignore_errors = {lenient})"
+_OPTIONS = "format = ?, compression = ?, ignore_errors = {lenient}"
 
 
 class JsonTable(Table):
@@ -35,7 +35,8 @@ class JsonTable(Table):
         self._source = source
         self._layout = _detect_layout(head)
         # Broken lines become NULL, which is counted; for other layouts DuckDB has no such mercy.
-        self._objects = _OBJECTS.format(lenient=str(self._layout == "newline_delimited").lower())
+        options = _OPTIONS.format(lenient=str(self._layout == "newline_delimited").lower())
+        self._objects = from_file("read_json_objects", options)
         self._parameters = [literal_path(source.path), self._layout, source.compression]
         sample = self._sample(head)
         self._is_empty = not sample and len(head) < HEAD_BYTES

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import duckdb
 
 from textmix.corpus.readers.columns import Column
-from textmix.corpus.readers.duck import connect, fetch_row, literal_path, stream_rows
+from textmix.corpus.readers.duck import connect, fetch_row, from_file, literal_path, stream_rows
 from textmix.corpus.readers.report import InputError, ReadReport
 from textmix.corpus.readers.source import Source
 from textmix.corpus.readers.table import Rows, Table
 
-_TABLE = "read_parquet(?, binary_as_string = true, hive_partitioning = false)"
+_TABLE = from_file("read_parquet", "binary_as_string = true")
 
 
 class ParquetTable(Table):

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-Compression = Literal["none", "gzip", "zstd"]
+Compression = Literal["uncompressed", "gzip", "zstd"]
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 18
@@ -35,7 +35,7 @@ class Source:
 
     path: Path
     name: str
-    compression: Compression = "none"
+    compression: Compression = "uncompressed"
 
     def head(self) -> bytes:
         """The first bytes, as many as hold a line if one is not too long, without a byte order mark."""
