@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import textmix
+from textmix.cli import main
 from textmix.cli.console import one_line, plural
 from textmix.inference.collapsed_gibbs import GibbsState
 
@@ -48,6 +50,8 @@ def test_version_and_help(program):
         (["cluster"], "Missing argument"),
         (["clutser", "x.csv"], "No such command"),
         (["cluster", "TABLE", "--frob"], "No such option: --frob"),
+        (["cluster", "TABLE", "--text", "text", "--text", "topic"], "--text is given 2 times, but takes one value"),
+        (["cluster", "TABLE", "--text=text", "--text", "topic", "--text=text"], "--text is given 3 times"),
         (["cluster", "TABLE", "--clusters", "many"], "Invalid value for '--clusters'"),
         (["cluster", "TABLE", "--clusters", "0"], "Invalid value for '--clusters'"),
         (["cluster", "TABLE", "--min-df", "many"], "'many' is neither a number of texts"),
@@ -91,6 +95,31 @@ def test_a_mistake_is_one_line_and_exit_code_2(program, table, tmp_path, argumen
     assert error.startswith("textmix: ")
     assert error.count("\n") == 1
     assert message in error
+
+
+COMMANDS = typer.main.get_command(main.app).commands
+CHOICES = {"--model": "auto", "--inference": "gibbs", "--init": "random", "--duplicates": "all", "--engine": "serial"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_that_takes_one_value_is_given_once(command):
+    parameters = [parameter for parameter in COMMANDS[command].params if parameter.param_type_name == "option"]
+    options = [option for parameter in parameters if not parameter.is_flag for option in parameter.opts]
+    given = ["RUN", "FILE"] if command == "assign" else ["FILE"]
+    assert options
+    for option in options:
+        value = CHOICES.get(option, "1")
+        COMMANDS[command].make_context(command, [*given, option, value])
+        with pytest.raises(ValueError, match=f"^{option} is given 2 times, but takes one value; give it once$"):
+            COMMANDS[command].make_context(command, [option, value, *given, f"{option}={value}"])
+
+
+def test_options_to_repeat_and_flags_may_be_repeated(program, table):
+    code, shown, _ = program("cluster", table, table, "--quiet", "-q", "--quiet")
+    assert (code, shown) == (0, "")
+    code, shown, _ = program("cluster", table, "--text", "a", "--text", "b", "--help")
+    assert code == 0
+    assert "--outlier-size" in shown
 
 
 def test_texts_without_words_are_one_line(program, tmp_path):
