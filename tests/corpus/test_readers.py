@@ -20,6 +20,7 @@ from textmix.corpus.readers import DocumentReader, InputError
 from textmix.corpus.readers.csv_table import CsvTable
 from textmix.corpus.readers.duck import interruptible
 from textmix.corpus.readers.json_table import JsonTable
+from textmix.corpus.readers.text_table import LinesTable
 
 TEXTS = ["plain", 'with "quotes", a comma', "two\nlines", "ünï ✓", "  spaces  ", "", "007"]
 
@@ -73,6 +74,32 @@ def test_windows_line_ends_are_no_part_of_the_text(tmp_path: Path, packing: str)
 def test_windows_rows_may_hold_other_line_ends_within_quotes(tmp_path: Path, packing: str) -> None:
     path = write(tmp_path / f"a.csv{packing}", 'id,text\r\n1,"two\nlines"\r\n2,b\r\n')
     assert read(path).texts == ["two\nlines", "b"]
+
+
+@pytest.mark.parametrize("content", ["\r\n", "\r", "\n", "a\r\n", "\r\na\r\n", "\na\n", "\n\n", "\r\n\r\n"])
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_blank_line_is_one_document(tmp_path: Path, content: str, packing: str) -> None:
+    texts = content.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:-1]
+    assert read(write(tmp_path / f"a.txt{packing}", content)).texts == texts
+
+
+@pytest.mark.parametrize("content", ["\r\na\n", "\ra\n", "\r\n\n", "\r\n\xff\n"])
+def test_a_packed_file_is_not_read_if_its_first_byte_leaves_its_lines_in_doubt(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match="mixes line endings; unpack it first"):
+        read(write(tmp_path / "a.txt.zst", content))
+
+
+@pytest.mark.parametrize("separator", ["\n", "\r\n", "\r"])
+def test_lines_are_read_alike_in_blocks_with_and_without_faults(tmp_path: Path, separator: str) -> None:
+    texts = ["", "a", "", "ü\tb", "x" * 3000, "c\x1dd\x85e\u2028f"] * 1000
+    lines = [text.encode() for text in texts]
+    end = separator.encode()
+    path = write(tmp_path / "a.txt", end.join(lines) + end)
+    assert read(path).texts == texts
+    lines[2500:2500] = [b"caf\xe9"]
+    reading = read(write(path, end.join(lines) + end))
+    assert reading.texts == texts
+    assert reading.skipped == [(2501, "invalid UTF-8")]
 
 
 def test_old_macintosh_line_ends_work(tmp_path: Path) -> None:
@@ -154,9 +181,11 @@ def test_a_text_of_several_megabytes_is_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_a_clean_file_is_left_to_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str) -> None:
+def test_a_clean_file_is_read_the_fast_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str) -> None:
     monkeypatch.setattr(JsonTable, "_careful_rows", None)
     monkeypatch.setattr(CsvTable, "_careful_rows", None)
+    monkeypatch.setattr(LinesTable, "_rows", None)
+    assert read(write(tmp_path / f"a.txt{packing}", "a\n\nü\n")).texts == ["a", "", "ü"]
     assert read(write(tmp_path / f"a.jsonl{packing}", as_json_lines())).texts == TEXTS
     assert read(write(tmp_path / f"a.csv{packing}", as_csv())).texts == TEXTS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gzip
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from reader_helpers import read, write, zstd_frame
 
 from textmix.corpus.readers import DocumentReader, InputError
+from textmix.corpus.readers.inputs import Spool
 
 
 def message(*paths: str | Path, **options: Any) -> str:
@@ -170,6 +172,17 @@ def test_a_folder_beside_a_file(tmp_path: Path, table: Path) -> None:
     (tmp_path / "folder").mkdir()
     write(tmp_path / "folder" / "a.txt", "a")
     assert "cannot be read together" in message(tmp_path / "folder", table)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="the system has no such device")
+def test_a_device_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Spool, "keep", None)
+    assert message(Path("/dev/zero")) == '"/dev/zero" is a device; give a file, a pipe, or - for standard input'
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the device has another name")
+def test_the_device_without_content_has_no_rows() -> None:
+    assert message(Path(os.devnull)) == f'there are no rows in "{os.devnull}"'
 
 
 def test_columns_of_plain_text(tmp_path: Path) -> None:

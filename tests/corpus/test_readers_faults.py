@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import duckdb
 import pytest
 from reader_helpers import PACKINGS, csv_rows, read, write
 
-from textmix.corpus.readers import DocumentReader, InputError, SkippedRow, csv_table
+from textmix.corpus.readers import DocumentReader, InputError, SkippedRow, csv_table, parquet_table, text_table
 from textmix.corpus.readers.duck import stream_rows
 from textmix.corpus.readers.table import Rows
 
@@ -201,6 +203,60 @@ def test_a_document_of_a_folder_that_is_not_text_is_skipped(tmp_path: Path) -> N
         SkippedRow(str(tmp_path / "b.txt"), 2, "invalid UTF-8"),
         SkippedRow(str(tmp_path / "c.txt"), None, "not UTF-8 text (is encoded as UTF-16; save it as UTF-8)"),
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_or_a_socket_in_a_folder_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_file(path: Path, mode: str) -> Any:
+        assert path.is_file(), "to open a pipe is to wait for ever"
+        return path.open(mode)
+
+    monkeypatch.setattr(text_table, "open", open_file, raising=False)
+    write(tmp_path / "a.txt", "good")
+    os.mkfifo(tmp_path / "b.txt")
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("c.txt")
+        reading = read(tmp_path)
+    assert (reading.texts, reading.ids) == (["good"], ["a.txt"])
+    assert reading.report.skipped == [
+        SkippedRow(str(tmp_path / name), None, "a pipe, socket or device") for name in ("b.txt", "c.txt")
+    ]
+
+
+def parquet_with_bad_bytes(path: Path) -> Path:
+    """5,000 rows; the texts in rows 3,001 and 4,001 and the note in row 8 are not UTF-8."""
+    texts = "CASE WHEN i IN (3000, 4000) THEN 'caf~ au lait' WHEN i = 10 THEN NULL ELSE 'text ' || i END"
+    notes = "CASE WHEN i = 7 THEN 'na~ve' ELSE 'plain' END"
+    rows = f"SELECT i AS id, {texts} AS text, {notes} AS note FROM range(5000) t(i)"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet, COMPRESSION uncompressed)")
+    path.write_bytes(path.read_bytes().replace(b"caf~", b"caf\xe9").replace(b"na~ve", b"na\xefve"))
+    return path
+
+
+@pytest.mark.skipif(tuple(map(int, duckdb.__version__.split(".")[:1])) < (2,), reason="DuckDB stops at such rows")
+def test_a_parquet_row_that_is_not_utf8_is_skipped(tmp_path: Path) -> None:
+    path = parquet_with_bad_bytes(tmp_path / "a.parquet")
+    reading = read(path, id="id")
+    assert reading.ids == [str(number) for number in range(5000) if number not in (3000, 4000)]
+    assert reading.texts[10] == ""
+    assert reading.texts[3000] == "text 3001"
+    assert reading.skipped == [(None, "invalid UTF-8 (row 3,001)"), (None, "invalid UTF-8 (row 4,001)")]
+    assert read(path, id="id", label="note").report.n_skipped == 3
+    assert read(path, text="id").report.n_skipped == 0
+
+
+def test_a_parquet_value_that_is_not_utf8_is_named_where_duckdb_stops_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_table, "LENIENT", "no_such_option = '{}'")
+    path = parquet_with_bad_bytes(tmp_path / "a.parquet")
+    with pytest.raises(InputError) as refused:
+        read(path, id="id")
+    assert str(refused.value) == (
+        f'"{path}" holds a text that is not UTF-8 in column "text": "caf\\xE9 au lait"; '
+        "write it as UTF-8, or update DuckDB (pip install -U duckdb), with which such rows are skipped"
+    )
 
 
 def test_the_report_speaks_in_sentences(tmp_path: Path) -> None:

@@ -184,6 +184,15 @@ def test_memory_does_not_grow_with_the_number_of_rows(tmp_path: Path, kind: str)
     assert large_megabytes - small_megabytes < 25
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_blank_lines_do_not_make_a_file_one_to_read_with_care(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(CsvTable, "_careful_rows", None)
+    blank = "\n" * 100_000
+    assert read(write(tmp_path / name, f"text,n\na,1\n{blank}b,2\n{blank}")).texts == ["a", "b"]
+
+
 def test_a_check_that_stops_early_is_not_fooled_by_a_long_record() -> None:
     data = b'a,b\n1,"' + b"x" * (3 << 20) + b'"\n'
     assert not check_csv([data[start : start + 1000] for start in range(0, len(data), 1000)], b",", 2).is_clean

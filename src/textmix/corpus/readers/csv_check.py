@@ -27,7 +27,7 @@ QUOTE, LINE_FEED, CARRIAGE_RETURN = 0x22, 0x0A, 0x0D
 
 @dataclass
 class CsvCheck:
-    """The finding; `n_records` counts the header and means something only if the file is clean."""
+    """The finding on records, the header among them; it means something only if the file is clean."""
 
     is_clean: bool = True
     n_records: int = 0
@@ -73,7 +73,6 @@ def _check_piece(piece: bytes, check: CsvCheck, delimiter: int, width: int) -> b
         and _are_records_clean(ends, _outside(delimiters, quotes), check, width)
         and not _has_suspect_run(line_feeds, is_record_end, n_quotes_before, delimiters, width)
     )
-    check.n_bytes += n_complete
     return piece[n_complete:]
 
 
@@ -119,6 +118,7 @@ def _are_records_clean(ends: NDArray[np.int64], delimiters: NDArray[np.int64], c
         is_record[:] = True  # a blank line is an empty value
     n_delimiters = np.diff(np.searchsorted(delimiters, ends), prepend=0)
     check.n_records += int(is_record.sum())
+    check.n_bytes += int(lengths[is_record].sum())
     return bool((n_delimiters[is_record] == width - 1).all()) and int(lengths.max()) <= LONGEST_CLEAN_RECORD
 
 

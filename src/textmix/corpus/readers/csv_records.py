@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import cast
+from typing import Any, cast
 
 from textmix.corpus.readers.report import INVALID_UTF8, TEXT_AFTER_QUOTE, TOO_LONG, UNCLOSED_QUOTE, WRONG_WIDTH, Fault
 from textmix.corpus.readers.source import LONGEST_RECORD
@@ -21,6 +21,9 @@ from textmix.corpus.readers.source import LONGEST_RECORD
 SUSPECT_LINES = 10
 
 _QUOTED_TEXT = re.compile(rb'[^"]*+(?:""[^"]*+)*+')
+
+
+_END: Any = object()  # after the last line
 
 
 class _State(Enum):
@@ -54,11 +57,8 @@ class CsvRecords:
 
     def __iter__(self) -> Iterator[tuple[int, list[bytes] | Fault]]:
         number = 0
-        while True:
-            try:
-                line = self._take()
-            except StopIteration:
-                return
+        returned, lines = self._returned, self._lines
+        while (line := returned.popleft() if returned else next(lines, _END)) is not _END:
             number += 1
             if line is None:
                 yield number, Fault(TOO_LONG)

@@ -6,6 +6,7 @@ import difflib
 import glob
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import weakref
@@ -100,10 +101,20 @@ def _existing(path: Path, name: str, spool: Spool) -> InputFile | InputFolder:
             return _folder(path, name)
         if not path.is_file():  # a pipe, such as the shell's <(…): its bytes come only once
             with path.open("rb") as stream:
+                _refuse_device(stream, name)
                 return InputFile(spool.keep(stream), name)
     except OSError as error:
         raise unreadable(name, error) from error
     return InputFile(path, name)
+
+
+def _refuse_device(stream: Any, name: str) -> None:
+    """Raise an InputError for a device, which may never end, other than a terminal and the one without content."""
+    opened = os.fstat(stream.fileno())
+    if stat.S_ISBLK(opened.st_mode) or stat.S_ISCHR(opened.st_mode):
+        is_null = opened.st_rdev == os.stat(os.devnull).st_rdev and stat.S_ISCHR(opened.st_mode)
+        if not (is_null or stream.isatty()):
+            raise InputError(f'"{name}" is a device; give a file, a pipe, or - for standard input')
 
 
 def _folder(path: Path, name: str) -> InputFolder:

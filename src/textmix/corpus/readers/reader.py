@@ -154,7 +154,7 @@ def _in_batches(chunks: Iterator[Rows], batch_size: int) -> Iterator[list[list[s
     waiting: list[list[str]] = []
     n_characters = 0
     for rows in chunks:
-        columns = [[value or "" for value in column] for column in zip(*rows, strict=True)]
+        columns = [[row[position] or "" for row in rows] for position in range(len(rows[0]))]
         waiting = waiting or [[] for _ in columns]
         for column, values in zip(waiting, columns, strict=True):
             column += values

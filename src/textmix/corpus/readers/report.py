@@ -15,6 +15,7 @@ INVALID_JSON = "invalid JSON"
 NOT_AN_OBJECT = "not a JSON object"
 NOT_TEXT = "not UTF-8 text"
 TOO_LONG = "longer than 16 MB"
+NOT_A_FILE = "a pipe, socket or device"
 
 
 class InputError(ValueError):

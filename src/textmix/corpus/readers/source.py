@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
@@ -56,7 +57,11 @@ class Source:
 
     def lines(self, separator: bytes = b"\n") -> Iterator[bytes | None]:
         """The lines without their separator; None stands for one that is too long."""
-        return split_lines(self.blocks(), separator)
+        return chain.from_iterable(self.lists_of_lines(separator))
+
+    def lists_of_lines(self, separator: bytes = b"\n") -> Iterator[Sequence[bytes | None]]:
+        """The same lines, many at a time."""
+        return lists_of_lines(self.blocks(), separator)
 
     def _blocks(self, size: int) -> Generator[bytes, None, None]:
         try:
