@@ -83,12 +83,6 @@ def test_a_blank_line_is_one_document(tmp_path: Path, content: str, packing: str
     assert read(write(tmp_path / f"a.txt{packing}", content)).texts == texts
 
 
-@pytest.mark.parametrize("content", ["\r\na\n", "\ra\n", "\r\n\n", "\r\n\xff\n"])
-def test_a_packed_file_is_not_read_if_its_first_byte_leaves_its_lines_in_doubt(tmp_path: Path, content: str) -> None:
-    with pytest.raises(InputError, match="mixes line endings; unpack it first"):
-        read(write(tmp_path / "a.txt.zst", content))
-
-
 @pytest.mark.parametrize("separator", ["\n", "\r\n", "\r"])
 def test_lines_are_read_alike_in_blocks_with_and_without_faults(tmp_path: Path, separator: str) -> None:
     texts = ["", "a", "", "ü\tb", "x" * 3000, "c\x1dd\x85e\u2028f"] * 1000
@@ -368,7 +362,7 @@ def test_other_errors_of_duckdb_stay_what_they_are():
 
 
 CONTENTS = {
-    "a.txt": ["one line", "a\r\nb\nc\r\n", "a\r\n\r\nb\n", "a\rb\n", "a\n\n\n"],
+    "a.txt": ["one line", "a\r\nb\nc\r\n", "a\r\n\r\nb\n", "a\rb\n", "a\n\n\n", "\r\na\n", "\ra\n", "\r\n\n"],
     "a.csv": ['id,text\r\n1,"two\r\nlines"\r\n2,"b\nc"\r\n', 'text\na\r\n"b\rc"\n', 'text,id\n"a",1'],
     "a.jsonl": ['{"text": "a"}\r\n{"text": "b"}\n', '{"text": "a"}'],
 }

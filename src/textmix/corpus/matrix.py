@@ -76,7 +76,7 @@ def check_sparse(matrix: Any) -> Any:
 
     Raises ValueError for anything else. Columns may be unsorted and repeated. Cost: two passes over the indices.
     """
-    if not issparse(matrix):
+    if not is_sparse(matrix):
         return matrix
     if matrix.ndim != 2:
         raise ValueError(f"Expected 2D array, got a sparse matrix of {matrix.ndim} dimensions instead")

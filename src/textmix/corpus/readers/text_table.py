@@ -39,7 +39,7 @@ class LinesTable(Table):
             for start in range(0, len(lines), ROWS_PER_CHUNK):
                 some = lines[start : start + ROWS_PER_CHUNK]
                 texts = self._decode(some)
-                rows = list(zip(texts)) if texts is not None else list(self._rows(some, first, report))
+                rows: Rows = [*zip(texts)] if texts is not None else [*self._rows(some, first, report)]
                 if rows:
                     yield rows
                 first += len(some)
