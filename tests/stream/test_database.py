@@ -259,5 +259,5 @@ def test_functions_of_a_strangers_file_are_not_run(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER spy AFTER INSERT ON documents BEGIN DELETE FROM documents; END")
     for read_only in (False, True):
-        with pytest.raises(DamagedStateError, match="there is a trigger 'spy' that is not of a stream"):
+        with pytest.raises(DamagedStateError, match="there is a trigger 'spy' that textmix did not make"):
             Database(path, read_only=read_only)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
 SIZE = 1 << 20  # bytes: what removing a few dozen documents writes ahead
+_FREE = 4 * SIZE  # bytes that are free before any are reserved
 
 
 class Reserve:
@@ -16,9 +18,11 @@ class Reserve:
         self.is_there = False
 
     def fill(self) -> None:
-        """Take the room, if there is as much; else try again later."""
+        """Take the room, unless little is left on the disk."""
         try:
             if not self._path.exists() or self._path.stat().st_size < SIZE:
+                if shutil.disk_usage(self._path.parent).free < _FREE:
+                    return
                 self._path.write_bytes(bytes(SIZE))
             self.is_there = True
         except OSError:

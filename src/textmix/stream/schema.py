@@ -86,7 +86,7 @@ def find_strange_objects(connection: sqlite3.Connection, version: int) -> Iterat
         expected = _objects(model)
     found = _objects(connection)
     for key in sorted(found.keys() - expected.keys()):
-        yield f"there is a {key[0]} {key[1]!r} that is not of a stream"
+        yield f"there is a {key[0]} {key[1]!r} that textmix did not make"
     for key, definition in expected.items():
         if found.get(key) != definition:
             yield f"the {key[0]} {key[1]!r} is {'not as it should be' if key in found else 'missing'}"
