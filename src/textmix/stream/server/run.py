@@ -44,7 +44,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 http=Connection,
-                ws="none",
+                ws="none",  # would take connections out of reach of our limits
                 access_log=False,
                 log_level="warning",
                 server_header=False,
