@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import tokenize
 import zlib
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,9 @@ def run_case(rng: np.random.Generator, folder: Path) -> str:
     runs = saved_runs()
     run = folder / "run"
     shutil.copytree(runs[rng.integers(len(runs))], run)
-    changes = []
-    for _ in range(int(rng.choice([1, 1, 1, 3]))):
-        files = sorted(path for path in run.rglob("*") if path.is_file() and not path.is_symlink())
-        path = files[rng.integers(len(files))]
-        changes.append(f"{path.relative_to(run)}: {_change(rng, path)}")
+    files = sorted(path for path in run.rglob("*") if path.is_file())
+    chosen = [files[place] for place in rng.choice(len(files), size=int(rng.choice([1, 1, 1, 3])), replace=False)]
+    changes = [f"{path.relative_to(run)}: {_change(rng, path)}" for path in chosen]
     correct_checksums(run)
     try:
         return use(run, rng)
@@ -148,7 +147,7 @@ def correct_checksums(run: Path) -> None:
                         np.ascontiguousarray(content).data if path.suffix == ".npy" else content
                     )
             manifest_path.write_text(json.dumps(manifest))
-        except (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError):
+        except (ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, tokenize.TokenError):
             continue
 
 
