@@ -154,6 +154,7 @@ def test_a_second_signal_ends_at_once_and_the_handlers_are_put_back():
         (b'{"text": "a", "id": {}}', "the id is an object, neither a string nor a number"),
         (b'{"text": "a", "id": true}', "the id is true or false, neither a string nor a number"),
         (b'{"text": "a", "id": NaN}', "the id is nan"),
+        (b'{"text": "a", "time": NaN}', "the time is NaN"),
         (b'{"text": "a", "id": ""}', "the id is empty"),
         (b'{"text": "a", "time": "soon"}', "'soon' is no time"),
         (b'{"text": "a", "time": {}}', "'{}' is no time"),

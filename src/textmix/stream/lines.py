@@ -181,8 +181,10 @@ def parse_line(data: bytes) -> Document | Removal:
         raise ValueError('there is no "text"')
     if not isinstance(fields["text"], str):
         raise ValueError(f'"text" is {_kind(fields["text"])}, not a string')
-    id = fields.get("id")
-    return check_document(Document(None if id is None else _as_id(id), fields["text"], fields.get("time")))
+    id, time = fields.get("id"), fields.get("time")
+    if isinstance(time, float) and math.isnan(time):
+        raise ValueError("the time is NaN; leave it out if it is not known")
+    return check_document(Document(None if id is None else _as_id(id), fields["text"], time))
 
 
 def _parse_removal(fields: dict[str, Any]) -> Removal:
