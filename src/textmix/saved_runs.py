@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from textmix.clustering import MODELS, Clustering
 from textmix.corpus import Corpus
 from textmix.corpus.saved_files import inner_folder
+from textmix.corpus.saved_values import check_number
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.gibbs_mixture import GibbsMixture
@@ -146,6 +147,9 @@ def _make_estimator(fitted: FittedMixture, folder: Path) -> Any:
     try:
         if NOT_STORED in fitted.parameters:
             raise ValueError(f"{NOT_STORED} is never saved")
+        for name, value in fitted.parameters.items():
+            if isinstance(value, int) and not isinstance(value, bool) and name != "random_state":
+                check_number(name, value, -(2**62), 2**62, whole=True)
         estimator = kinds[fitted.estimator](**fitted.parameters)
         estimator._validate_params()
     except (ValueError, TypeError) as error:

@@ -181,6 +181,10 @@ class TestKernels:
         for left, right in zip(compiled, plain, strict=True):
             np.testing.assert_array_equal(left, right)
 
+    def test_take_room_for_the_words_there_are_whatever_their_greatest_length(self):
+        texts = [" ".join(f"word{number}" for number in range(70_000))]
+        assert Corpus.from_texts(texts, language=None, max_word_length=10**30).n_words == 70_000
+
     def test_find_all_words_again_after_the_table_has_grown(self):
         rng = np.random.default_rng(0)
         distinct = [f"w{number:x}" for number in range(100_000)]

@@ -158,7 +158,10 @@ SETTINGS = [
     *((name, value) for name in ("converged", "polished") for value in (1, "x", None)),
     *((name, value) for name in ("estimator", "inference") for value in (1, None, [])),
     *(("known_clusters_", value) for value in (3, [], {"a": 99}, {"a": -2}, {"a": "0"}, {"a": NAN})),
-    *(("parameters", value) for value in (3, {"unknown": 1}, {"alpha": -1}, {"client": "tcp://127.0.0.1:1"})),
+    *(
+        ("parameters", value)
+        for value in (3, {"unknown": 1}, {"alpha": -1}, {"n_runs": 10**30}, {"client": "tcp://127.0.0.1:1"})
+    ),
     *(("prior", value) for value in (3, {}, [])),
     *(("prior.pseudo_counts", value) for value in ([], [-1], [NAN], [[1]], ["x"], 1, None)),
     *(("prior.concentration", value) for value in (-1, NAN, math.inf, *NO_NUMBERS)),
@@ -186,7 +189,16 @@ TOKENIZER = {"tokenizer": None}
 
 
 @pytest.mark.parametrize(
-    "tokenizer", [3, [], {}, {**TOKENIZER, "unknown": 1}, {**TOKENIZER, "min_word_length": 0}, {"lowercase": True}]
+    "tokenizer",
+    [
+        3,
+        [],
+        {},
+        {**TOKENIZER, "unknown": 1},
+        {**TOKENIZER, "min_word_length": 0},
+        {"tokenizer": 3},
+        {"lowercase": True},
+    ],
 )
 def test_settings_of_no_tokenizer_are_refused(run, tokenizer):
     write_manifest(run, "corpus", lambda manifest: manifest["settings"].update({"tokenizer": tokenizer}))

@@ -49,11 +49,12 @@ class WordSplitter:
         rows = Rows(self._buffer[0], self._buffer[1], np.empty(len(texts), dtype=np.int64))
         classes = character_classes()
         progress = Progress(0, self._n_words, 0, 0, 0)
+        longest = min(self._max_word_length, codes.size)
         while True:
-            progress = count_words(codes, classes, self._table, rows, progress, self._n_entries, self._max_word_length)
+            progress = count_words(codes, classes, self._table, rows, progress, self._n_entries, longest)
             if progress.position >= codes.size:
                 break
-            self._grow(progress.n_words)
+            self._grow(progress.n_words, longest)
         self._n_words = progress.n_words
         self._n_entries += progress.n_entries
         words, counts = self._buffer[:, : progress.n_entries].copy()
@@ -65,11 +66,11 @@ class WordSplitter:
         text = self._table.characters[: bounds[-1]].tobytes().decode("utf-32-le")
         return [text[start:stop] for start, stop in pairwise(bounds)]
 
-    def _grow(self, n_words: int) -> None:
-        """Make room for more words: twice as many slots, and characters in proportion."""
+    def _grow(self, n_words: int, longest: int) -> None:
+        """Make room for more words: twice as many slots, and characters in proportion; one word is this long."""
         table = self._table
         n_slots = 2 * table.slots.size
-        n_characters = 2 * table.characters.size + self._max_word_length
+        n_characters = 2 * table.characters.size + longest
         self._table = WordTable(
             slots=np.zeros(n_slots, dtype=np.uint64),
             starts=_enlarged(table.starts, n_slots // 2 + 1, 0),

@@ -80,7 +80,7 @@ class Tokenizer:
     def settings(self) -> dict[str, Any]:
         """The settings as JSON can hold them; of a tokenizer of the user's own, only that there is one."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**values, "tokenizer": None if self.tokenizer is None else "own"}
+        return {**values, "tokenizer": None if self.tokenizer is None else _OWN}
 
     @classmethod
     def from_settings(
@@ -97,10 +97,14 @@ class Tokenizer:
         return cls(**{**settings, "tokenizer": tokenizer})
 
 
+_OWN = "own"
+_SAVED = (None, _OWN)  # what is saved of a tokenizer
+
+
 def check_settings(settings: Any) -> None:
     """Raise ValueError if saved settings are not those of a tokenizer, or are out of range."""
     known = {field.name for field in fields(Tokenizer)}
-    if not isinstance(settings, Mapping) or "tokenizer" not in settings or not settings.keys() <= known:
+    if not isinstance(settings, Mapping) or not settings.keys() <= known or settings.get("tokenizer", 0) not in _SAVED:
         raise ValueError("the settings of the tokenizer are not those of one")
     Tokenizer(**{**settings, "tokenizer": None})
 
