@@ -26,7 +26,7 @@ from textmix.corpus.files import load_record
 from textmix.corpus.matrix import MAX_TOTAL
 from textmix.corpus.partition_files import PartitionCounts, PartitionFiles
 from textmix.corpus.saved_files import MOST_LISTED, parse_json, read_content
-from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_type, check_vector, check_words
+from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_strings, check_type, check_vector
 from textmix.corpus.tokens import Tokenizer, check_settings
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class DiskCorpus:
             if zlib.crc32(content) != self._vocabulary_checksum:
                 raise ValueError("it is not what was written")
             words: list[str] = parse_json(content)
-            check_words("it", words, self.n_words)
+            check_strings("it", words, self.n_words)
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} is damaged or missing ({error}); build the corpus again") from error
         return words

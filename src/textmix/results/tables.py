@@ -140,7 +140,7 @@ def _cells(kind: str, values: Values, escape_formulas: bool) -> Sequence[Any]:
         return listed
     texts = list(map(str, listed))
     if escape_formulas:
-        texts = [escape_formula(text) for text in texts]
+        texts = [escape_formula(text) if text[:1] in _FORMULA_STARTS else text for text in texts]
     together = "".join(texts)
     if "\0" not in together and storable(together) is together:
         return texts
