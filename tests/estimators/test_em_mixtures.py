@@ -614,3 +614,9 @@ def test_edcm_takes_counts_however_small(assignment, count):
     np.testing.assert_allclose(model.predict_proba(counts).sum(axis=1), 1.0)
     for values in (model.outlier_scores_, model.score_samples(counts), model.components_, model.trace_["objective"]):
         assert np.isfinite(values).all()
+
+
+def test_numbers_stored_twice_may_not_add_up_to_infinity():
+    twice = scipy.sparse.csr_array(([1.5e308, 1.5e308, 1.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    with pytest.raises(ValueError, match="add up to infinity"):
+        VonMisesFisherMixture(2).fit(twice)

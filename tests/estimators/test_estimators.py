@@ -563,6 +563,24 @@ def test_tiny_counts_count_as_words(estimator):
 
 
 @both
+@pytest.mark.parametrize("inference", ["gibbs", "metropolis", "parallel"])
+def test_tiny_counts_count_as_words_beside_huge_ones(estimator, inference):
+    X = np.array([[1e-3, 1e18, 0.0], [1e-200, 3.0, 0.0], [0.0, 0.0, 1e-200], [0.0, 0.0, 0.5]])
+    model = clone(estimator).set_params(inference=inference, switch=1, n_jobs=1).fit(X)
+    assert (model.labels_ >= 0).all()
+    for documents in (X, X[:, ::-1].copy()):
+        assert (model.predict(documents) >= 0).all()
+        np.testing.assert_allclose(model.predict_proba(documents).sum(axis=1), 1.0)
+
+
+def test_probabilities_of_documents_with_huge_counts_add_up_to_1():
+    X = np.array([[10**15, 1], [10**15, 1], [10**15, 1]])
+    model = DirichletMultinomialMixture(3, init=[0, 1, 2], n_sweeps=0, polish=False).fit(X)
+    probabilities = model.predict_proba(np.array([[0, 10**12], [10**3, 10**13]]))  # all clusters fit alike, and badly
+    np.testing.assert_allclose(probabilities, [[1 / 3, 1 / 3, 1 / 3, 0]] * 2, rtol=1e-12)
+
+
+@both
 def test_counts_and_priors_beyond_reason_are_refused(estimator):
     with pytest.raises(ValueError, match="add up to"):
         clone(estimator).fit([[5e18, 1], [1, 0]])

@@ -226,7 +226,10 @@ class VonMisesFisherMixture(EMMixture):
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         if not is_sparse(X):
             return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
-        return canonical(scipy.sparse.csr_array(X))
+        matrix = canonical(scipy.sparse.csr_array(X))
+        if not np.isfinite(matrix.data).all():
+            raise ValueError("Input X has entries that are stored twice and add up to infinity")
+        return matrix
 
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         if fitting:

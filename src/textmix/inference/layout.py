@@ -36,9 +36,10 @@ class Prepared(NamedTuple):
 def fixed_point_scale(total: float, whole: bool) -> float:
     """What counts of this total are multiplied by to become integers: 1, or for fractional ones a power of two.
 
-    The power is so large that rounding is below that of a sum in floating point, and adding and removing is exact.
+    The power is so large that rounding is below that of a sum in floating point, and adding and removing is exact; 1 is
+    for whole counts alone.
     """
-    return 1.0 if whole else 2.0 ** (60 - math.ceil(math.log2(max(total, 1.0))))
+    return 1.0 if whole else 2.0 ** max(60 - math.ceil(math.log2(max(total, 1.0))), 1)
 
 
 def prepare_documents(

@@ -11,6 +11,8 @@ from .jit import kernel
 from .state import N_SLOTS
 from .weights import add_log_gains, new_weight, write_log_bases
 
+LARGE_LOG = 1e6  # beyond, logarithms have so few digits after the point that probabilities must be made to add up to 1
+
 
 @kernel(allocates=False)
 def conditional_probabilities(
@@ -58,6 +60,8 @@ def conditional_probabilities(
         for slot in range(n_slots):
             row[slot] *= scale
         row[n_slots] = math.exp(log_new[document] - log_total)
+        if abs(highest) > LARGE_LOG:
+            row /= row.sum()
         if alone:
             row[own] = row[n_slots]
             row[n_slots] = 0.0
