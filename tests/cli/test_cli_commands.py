@@ -422,6 +422,20 @@ def test_the_report_is_written_with_the_run_and_again_on_request(program, table,
     assert not page.exists()
 
 
+def test_a_language_in_doubt_is_one_line(program, tmp_path):
+    question = "this is what it was about and they have not been at the house with us where can my money be or will you"
+    parts = [f"part-{number} steel bolt zinc pack box" for number in range(100)]
+    path = tmp_path / "parts.txt"
+    path.write_text("\n".join([question, *parts]))
+    options = ["--model", "dirichlet-process", "--sweeps", "1"]
+    code, shown, error = program("cluster", path, *options)
+    assert code == 0
+    assert "no stop words left out" in shown
+    assert error.startswith("textmix: no language was recognised, so no stop words are left out; those of english are")
+    assert error.count("\n") == 1
+    assert program("cluster", path, *options, "--language", "none")[2] == ""
+
+
 def test_quiet_prints_no_warnings(program, table, tmp_path):
     (tmp_path / "seeds.txt").write_text("Money: refund\nBack: refund\n")
     command = ("cluster", table, "--seed-words", tmp_path / "seeds.txt")

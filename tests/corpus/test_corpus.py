@@ -240,6 +240,11 @@ class TestStopWords:
         assert corpus.vocabulary == ["IT", "THE"]
 
 
+QUESTION = (
+    "this is what it was about, and they have not been at the house with us: where can my money be or will you go"
+)
+
+
 class TestLanguage:
     @pytest.mark.parametrize("language", ARTICLES)
     def test_is_recognised(self, language):
@@ -263,12 +268,45 @@ class TestLanguage:
         assert detect_language(["aber", "the", "die", "of", "der", "and"], [1] * 6) == "english"
         assert detect_language(words, [1] * 6) == "german"
 
+    @pytest.mark.parametrize("settings", [{}, {"tokenizer": str.split}])
+    def test_is_recognised_beside_a_text_of_a_hundred_thousand_other_words(self, settings):
+        log = " ".join(f"0x{number:x}" for number in range(100_000))
+        corpus = Corpus.from_texts([*["where is the parcel"] * 1_000, log], **settings)
+        assert corpus.tokenizer.language == "english"
+
+    def test_that_is_in_doubt_is_warned_of(self):
+        texts = ["where is the parcel", *[f"part-{number} steel bolt zinc pack box" for number in range(400)]] * 2
+        texts += [QUESTION] * 10
+        message = (
+            "no language was recognised, so no stop words are left out; those of english are only 4 % of the words: "
+            "set language to 'english', or to None if none are to be left out"
+        )
+        with pytest.warns(UserWarning, match=f"^{message}$"):
+            corpus = Corpus.from_texts(texts)
+        assert corpus.tokenizer.language is None
+
+    @pytest.mark.parametrize(
+        "settings", [{"language": None}, {"language": "english"}, {"stop_words": ["box"]}, {"stop_words": ()}]
+    )
+    @pytest.mark.filterwarnings("error")
+    def test_that_was_chosen_is_not_warned_of(self, settings):
+        texts = [f"part-{number} steel bolt zinc pack box" for number in range(400)]
+        Corpus.from_texts([*texts, *[QUESTION] * 5], **settings)
+
+    @pytest.mark.filterwarnings("error")
+    def test_of_ids_and_of_a_few_words_is_not_warned_of(self):
+        rng = np.random.default_rng(0)
+        hexadecimal = [" ".join(f"{byte:02x}" for byte in rng.integers(0, 256, 40)) for _ in range(500)]
+        for texts in (hexadecimal, [f"id-{number}" for number in range(5_000)], ["refund money", "the login"] * 20):
+            assert Corpus.from_texts(texts).tokenizer.language is None
+
     @pytest.mark.parametrize("name", ["R8", "20NG", "StackOverflow"])
     def test_of_raw_data_sets_is_english(self, name):
         corpus = Corpus.from_texts(read_texts(name))
         assert corpus.tokenizer.language == "english"
         assert "the" not in corpus.vocabulary
 
+    @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize("name", ["T", "Tweet", "S", "TS"])
     def test_of_preprocessed_data_sets_is_none(self, name):
         texts = read_texts(name)

@@ -195,8 +195,17 @@ class TestKernels:
         assert splitter.words() == distinct
         totals = np.zeros(100_000, dtype=np.int64)
         for rows in batches:
-            tokenize.add_word_totals(rows, totals)
+            tokenize.add_word_totals(rows, 200, totals)
         assert set(totals.tolist()) == {2}
+
+    def test_are_drawn_evenly_from_a_document_of_more_words_than_are_wanted(self):
+        splitter = WordSplitter()
+        rows = splitter.count([" ".join(["a"] * 600 + [f"w{n}" for n in range(400)]), "a b", "", "c " * 100])
+        totals = np.zeros(len(splitter.words()), dtype=np.int64)
+        tokenize.add_word_totals(rows, 100, totals)
+        found = dict(zip(splitter.words(), totals.tolist(), strict=True))
+        assert (found["a"], found["b"], found["c"]) == (61, 1, 100)
+        assert sum(total for word, total in found.items() if word.startswith("w")) == 40
 
     def test_make_one_entry_for_each_word_of_a_document(self):
         splitter = WordSplitter()
@@ -401,7 +410,7 @@ def _count_and_remap(texts, python=False):
     refilled = table._replace(slots=np.zeros_like(table.slots))
     run(tokenize.fill_slots, refilled, n_words)
     totals = np.zeros(n_words, dtype=np.int64)
-    run(tokenize.add_word_totals, rows, totals)
+    run(tokenize.add_word_totals, rows, 5, totals)
     columns = (np.arange(n_words, dtype=np.int32) * 7) % 4 - 1
     frequencies, last_document = np.zeros(3, dtype=np.int64), np.full(3, -1, dtype=np.int64)
     run(tokenize.add_document_frequencies, rows, columns, last_document, 0, frequencies)

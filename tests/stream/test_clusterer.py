@@ -273,6 +273,12 @@ def test_the_language_is_recognised_by_the_first_texts():
     assert set(stream.word_counts_of(["last"])[0]) == {"dog", "mat"}
 
 
+def test_the_language_is_recognised_beside_a_text_of_a_hundred_thousand_other_words():
+    stream = StreamClusterer(n_sweeps=1)
+    stream.partial_fit([" ".join(f"0x{number:x}" for number in range(100_000)), *ENGLISH * 50])
+    assert stream.state()["tokenizer"]["language"] == "english"
+
+
 def test_the_language_is_recognised_across_restarts_and_anew_when_everything_has_gone():
     stream, languages = StreamClusterer(), []
     for text in ENGLISH * 6:

@@ -23,6 +23,9 @@ _BATCH_DOCUMENTS = 256
 # bytes.
 _BATCH_CHARACTERS = 1 << 20
 
+# Totals tell the language, which one long text among short ones must not hide: a pasted log, say.
+_MOST_WORDS = 200
+
 _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which need not be installed
 
 
@@ -38,10 +41,10 @@ class WordCounts:
         self.n_documents = n_documents  # those without words included
 
     def word_totals(self) -> npt.NDArray[np.int64]:
-        """How often each word occurs."""
+        """How often each word occurs, long documents counting as a sample of their words."""
         totals = np.zeros(len(self.words), dtype=np.int64)
         for rows in self.batches:
-            add_word_totals(rows, totals)
+            add_word_totals(rows, _MOST_WORDS, totals)
         return totals
 
     def document_frequencies(self, columns: npt.NDArray[np.int32], n_columns: int) -> npt.NDArray[np.int64]:

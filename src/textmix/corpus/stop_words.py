@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 import stop_words as package
 
@@ -48,6 +49,10 @@ _TURKISH_LETTERS = str.maketrans("ýþð", "ışğ")
 _RECOGNISED_SHARE = 0.08
 # And if at least this many of them occur: in a handful of words, any may belong to some language by chance.
 _RECOGNISED_WORDS = 3
+# If none is recognised, a warning is due where function words are at least this share of all words (of cleaned
+# texts they are 1.5 % at most) and at least this many different ones: among short ids a few occur by chance.
+_DOUBTFUL_SHARE = 0.02
+_DOUBTFUL_WORDS = 20
 
 
 @cache
@@ -83,12 +88,32 @@ def language_stop_words(language: str) -> frozenset[str]:
     return frozenset(distinct_words(words, lowercase=True))
 
 
+class LanguageEvidence(NamedTuple):
+    """The language whose stop words are most frequent among some words, and whether it is the texts' language."""
+
+    language: str
+    is_recognised: bool
+    share: float  # of its stop words in all words
+    n_stop_words: int  # different ones
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether no language is recognised, but too many stop words occur for texts that were cleaned of them."""
+        return not self.is_recognised and self.share >= _DOUBTFUL_SHARE and self.n_stop_words >= _DOUBTFUL_WORDS
+
+
 def detect_language(words: Iterable[str], totals: Iterable[int]) -> str | None:
-    """The language whose stop words cover the largest share of the words, or None if they are too few.
+    """The language of some words (see `weigh_languages`), or None if it is not recognised."""
+    evidence = weigh_languages(words, totals)
+    return evidence.language if evidence.is_recognised else None
+
+
+def weigh_languages(words: Iterable[str], totals: Iterable[int]) -> LanguageEvidence:
+    """The language whose stop words cover the largest share of the words; recognised if they are not too few.
 
     `words` are lower-case, `totals` how often each occurs. Numbers do not count, and single letters of the
     Latin alphabet are no evidence: they are words of many languages, and also sizes and units. Of languages
-    that cover the same share English is taken, or none.
+    that cover the same share English is taken, or none is recognised.
     """
     occurrences: dict[str, int] = {}
     for word, total in zip(words, totals, strict=True):
@@ -98,13 +123,13 @@ def detect_language(words: Iterable[str], totals: Iterable[int]) -> str | None:
         language: [occurrences[word] for word in _evidence(language) if word in occurrences]
         for language in stop_word_languages()
     }
-    most = max(sum(numbers) for numbers in found.values())
-    if most < _RECOGNISED_SHARE * sum(occurrences.values()):
-        return None
+    most, n_words = max(sum(numbers) for numbers in found.values()), sum(occurrences.values())
     best = [language for language, numbers in found.items() if sum(numbers) == most]
-    language = best[0] if len(best) == 1 else "english"
-    enough = language in best and len(found[language]) >= _RECOGNISED_WORDS
-    return language if enough else None
+    language = "english" if "english" in best else best[0]
+    n_stop_words = len(found[language])
+    is_only_one = len(best) == 1 or language == "english"
+    is_recognised = most >= _RECOGNISED_SHARE * n_words and is_only_one and n_stop_words >= _RECOGNISED_WORDS
+    return LanguageEvidence(language, is_recognised, most / max(n_words, 1), n_stop_words)
 
 
 @cache

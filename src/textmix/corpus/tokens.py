@@ -23,7 +23,7 @@ class Tokenizer:
     language
         A language by name ("german") or code ("de"), whose stop words and stemmer are used. "auto" recognises
         it by the stop words in the texts, and takes none if there are too few (texts that were cleaned
-        already). None: none.
+        already), with a warning if this is in doubt. Of each text, 200 words are considered. None: none.
     stop_words
         Words to leave out: None for those of the language, your own, or () to leave out none. They are split
         as texts are ("don't": don, t).

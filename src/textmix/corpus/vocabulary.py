@@ -8,6 +8,7 @@ batches.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from textmix.corpus.characters import is_unspaced, normal_form
 from textmix.corpus.counting import WordCounts
 from textmix.corpus.splitters import distinct_words
 from textmix.corpus.stemming import check_stemming_language, stem_words
-from textmix.corpus.stop_words import detect_language, language_stop_words
+from textmix.corpus.stop_words import language_stop_words, weigh_languages
 from textmix.corpus.tokens import Tokenizer
 
 Columns = npt.NDArray[np.int32]
@@ -31,7 +32,15 @@ def with_language(tokenizer: Tokenizer, counts: WordCounts) -> Tokenizer:
     words = counts.words
     if not tokenizer.lowercase or tokenizer.tokenizer is not None:
         words = [normal_form(word, lowercase=True) for word in words]
-    language = detect_language(words, counts.word_totals().tolist())
+    evidence = weigh_languages(words, counts.word_totals().tolist())
+    language = evidence.language if evidence.is_recognised else None
+    if evidence.is_doubtful and tokenizer.stop_words is None:
+        warnings.warn(
+            f"no language was recognised, so no stop words are left out; those of {evidence.language} are only "
+            f"{100 * evidence.share:.0f} % of the words: set language to {evidence.language!r}, or to None "
+            "if none are to be left out",
+            stacklevel=3,
+        )
     if tokenizer.stem:
         check_stemming_language(language)
     return replace(tokenizer, language=language)

@@ -220,10 +220,24 @@ def count_words(
 
 
 @kernel
-def add_word_totals(rows: Rows, totals: np.ndarray) -> None:
-    """Add a batch's counts to each word's total."""
-    for entry in range(rows.words.size):
-        totals[rows.words[entry]] += rows.counts[entry]
+def add_word_totals(rows: Rows, most_words: int, totals: np.ndarray) -> None:
+    """Add a batch's counts to each word's total; of a document with more words than `most_words`, this many.
+
+    They are drawn at even distances from its words, equal ones side by side.
+    """
+    row_start = 0
+    for document in range(rows.row_ends.size):
+        row_end = rows.row_ends[document]
+        n_words = np.int64(0)
+        for entry in range(row_start, row_end):
+            n_words += rows.counts[entry]
+        n_drawn = min(n_words, most_words)
+        n_before = np.int64(0)
+        for entry in range(row_start, row_end):
+            n_until = n_before + rows.counts[entry]
+            totals[rows.words[entry]] += n_until * n_drawn // n_words - n_before * n_drawn // n_words
+            n_before = n_until
+        row_start = row_end
 
 
 @kernel
