@@ -193,6 +193,12 @@ def test_blank_lines_do_not_make_a_file_one_to_read_with_care(
     assert read(write(tmp_path / name, f"text,n\na,1\n{blank}b,2\n{blank}")).texts == ["a", "b"]
 
 
+def test_millions_of_blank_lines_are_not_left_to_duckdb() -> None:
+    blank = b"\n" * (1 << 20)
+    assert check_csv([b"text,n\na,1\n", blank, blank], b",", 2).is_clean
+    assert not check_csv([b"text,n\na,1\n", *[blank] * 5], b",", 2).is_clean
+
+
 def test_a_check_that_stops_early_is_not_fooled_by_a_long_record() -> None:
     data = b'a,b\n1,"' + b"x" * (3 << 20) + b'"\n'
     assert not check_csv([data[start : start + 1000] for start in range(0, len(data), 1000)], b",", 2).is_clean

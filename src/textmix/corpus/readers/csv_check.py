@@ -21,6 +21,8 @@ from textmix.corpus.readers.csv_records import SUSPECT_LINES, is_utf8
 # DuckDB holds vectors of 2,048 rows, so long records would make its memory grow beyond bounds.
 LONGEST_CLEAN_RECORD = 1 << 20
 LONGEST_MEAN_RECORD = 1 << 15
+# Its time grows with the square of a run of blank lines that is longer than its buffers.
+MOST_BLANK_LINES = 1 << 22
 
 QUOTE, LINE_FEED, CARRIAGE_RETURN = 0x22, 0x0A, 0x0D
 
@@ -32,6 +34,7 @@ class CsvCheck:
     is_clean: bool = True
     n_records: int = 0
     n_bytes: int = 0
+    n_blank: int = 0
     has_return_characters: bool | None = None
 
 
@@ -49,6 +52,7 @@ def check_csv(blocks: Iterable[bytes], delimiter: bytes, width: int) -> CsvCheck
         ending = b"\r\n" if check.has_return_characters else b"\n"
         rest = _check_piece(rest + ending, check, delimiter[0], width)
         check.is_clean &= not rest
+    check.is_clean &= check.n_blank <= MOST_BLANK_LINES
     check.is_clean &= check.n_bytes <= LONGEST_MEAN_RECORD * max(check.n_records, 1)
     return check
 
@@ -119,6 +123,7 @@ def _are_records_clean(ends: NDArray[np.int64], delimiters: NDArray[np.int64], c
     n_delimiters = np.diff(np.searchsorted(delimiters, ends), prepend=0)
     check.n_records += int(is_record.sum())
     check.n_bytes += int(lengths[is_record].sum())
+    check.n_blank += int((~is_record).sum())
     return bool((n_delimiters[is_record] == width - 1).all()) and int(lengths.max()) <= LONGEST_CLEAN_RECORD
 
 
