@@ -231,7 +231,7 @@ def add_word_totals(rows: Rows, most_words: int, totals: np.ndarray) -> None:
         n_words = np.int64(0)
         for entry in range(row_start, row_end):
             n_words += rows.counts[entry]
-        n_drawn = min(n_words, most_words)
+        n_drawn = n_words if n_words < most_words else np.int64(most_words)
         n_before = np.int64(0)
         for entry in range(row_start, row_end):
             n_until = n_before + rows.counts[entry]
