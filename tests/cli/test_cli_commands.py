@@ -104,7 +104,8 @@ CHOICES = {"--model": "auto", "--inference": "gibbs", "--init": "random", "--dup
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_option_that_takes_one_value_is_given_once(command):
     parameters = [parameter for parameter in COMMANDS[command].params if parameter.param_type_name == "option"]
-    options = [option for parameter in parameters if not parameter.is_flag for option in parameter.opts]
+    takes_one = [parameter for parameter in parameters if not (parameter.is_flag or parameter.multiple)]
+    options = [option for parameter in takes_one for option in parameter.opts]
     given = ["RUN", "FILE"] if command == "assign" else ["FILE"]
     assert options
     for option in options:
