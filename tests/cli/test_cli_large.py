@@ -45,9 +45,11 @@ def make_parts_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(large, "_BATCH_SIZE", 400)
 
 
-def command_of(texts: Path, out: Path) -> list[object]:
-    """A run with counts on disk."""
-    return ["cluster", texts, *COLUMNS, "--memory", "512MB", "--out", out]
+def command_of(texts: Path, out: Path, *arguments: object) -> list[object]:
+    """A run with counts on disk; options among the arguments take the place of its own."""
+    own = [*COLUMNS, "--memory", "512MB", "--out", out]
+    pairs = zip(own[::2], own[1::2], strict=True)
+    return ["cluster", texts, *(word for pair in pairs if pair[0] not in arguments for word in pair), *arguments]
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def large_run_of(program, texts, tmp_path):
     """Run with counts on disk; further arguments follow."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        return program(*command_of(texts, tmp_path / "run"), *arguments)
+        return program(*command_of(texts, tmp_path / "run", *arguments))
 
     return call
 

@@ -150,7 +150,7 @@ FAULTS = [
     Fault(
         "fractional counts are rounded",
         "inference/layout.py",
-        "2.0 ** (60 - math.ceil(math.log2(max(total, 1.0))))",
+        "2.0 ** max(60 - math.ceil(math.log2(max(total, 1.0))), 1)",
         "2.0",
     ),
     Fault(
