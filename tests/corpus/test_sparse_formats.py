@@ -209,3 +209,13 @@ def test_unsorted_and_repeated_columns_are_put_in_order_even_where_the_matrix_cl
     model, selector = DirichletMultinomialMixture(3, n_sweeps=2, **QUIET), FrequencySelector(0.5, 0.7)
     np.testing.assert_array_equal(model.fit(given).labels_, model.fit(expected).labels_)
     np.testing.assert_array_equal(selector.fit(given).kept_, [False, False, False, False, True])
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_array", "coo_array"])
+def test_unsigned_indices_are_taken(kind):
+    matrix = getattr(sparse, kind)(DENSE)
+    if kind == "coo_array":
+        matrix.coords = tuple(each.astype(np.uint32) for each in matrix.coords)
+    else:
+        matrix.indices = matrix.indices.astype(np.uint32)
+    np.testing.assert_array_equal(check_sparse(matrix).toarray(), DENSE)

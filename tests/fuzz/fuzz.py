@@ -24,7 +24,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / folder) for folder in ("tests", "tests/fuzz", "tests/stream", "tests/corpus")]  # for helpers
 SUBJECTS = ("estimators", "streams", "readers", "runs")
-SECONDS_PER_CASE = 300.0  # compiling included; a case takes well under a second otherwise
+SECONDS_PER_CASE = 900.0  # compiling included, on a busy machine; a case takes well under a second otherwise
 
 
 class Fault(NamedTuple):
@@ -59,7 +59,12 @@ class Worker:
         self._errors = folder / f"{subject}-{first}-errors"
         with open(self._errors, "wb") as errors:
             command = [sys.executable, __file__, subject, str(first), "--log", self._log, "--seconds"]
-            self._process = subprocess.Popen([*command, str(until - time.monotonic())], stdout=errors, stderr=errors)
+            self._process = subprocess.Popen(
+                [*command, str(until - time.monotonic())],
+                stdout=errors,
+                stderr=errors,
+                env={**os.environ, "TMPDIR": str(folder)},  # what a case that is killed leaves goes with the folder
+            )
 
     def poll(self) -> tuple[Fault | None, int | None]:
         """A fault, if there is one, and the number to go on with once the process has ended; None: it runs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,10 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "n_jobs": [1, 2],
     },
 }
+# Settings that do not go together, or not with so few documents; other refusals of healthy matrices are faults.
+NOT_TOGETHER = re.compile(
+    "documents with words should be >=|needs? inference=|does not go with|texts are different|may add up to"
+)
 _MOST = {"DirichletMultinomialMixture": "n_clusters", "DirichletProcessMixture": "max_clusters"}
 
 
@@ -79,6 +84,9 @@ def _fit(name: str, settings: dict[str, Any], matrix: Any, rng: np.random.Genera
         model.fit(matrix.given)
     except ValueError as error:
         check_refusal(error)
+        if not (matrix.must_be_refused or NOT_TOGETHER.search(str(error))):
+            error.add_note(described)
+            raise
         return "refused damage" if matrix.must_be_refused else "refused"
     assert not matrix.must_be_refused or _allows_negative(name, matrix.given), f"not refused: {described}"
     if matrix.must_be_refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
@@ -28,6 +29,7 @@ def saved_runs() -> list[Path]:
     """Runs of several models, made once in a process."""
     folder, texts = Path(tempfile.mkdtemp(prefix="textmix-fuzz-runs-")), make_texts(60)
     models = ["auto", textmix.algorithm("gsdmm", n_clusters=8, n_sweeps=3), textmix.algorithm("gsdpmm", n_sweeps=3)]
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for number, model in enumerate(models):
         textmix.cluster(texts, model=model).save(folder / str(number))
     return sorted(folder.iterdir())
@@ -37,6 +39,9 @@ def run_case(rng: np.random.Generator, folder: Path) -> str:
     runs = saved_runs()
     run = folder / "run"
     shutil.copytree(runs[rng.integers(len(runs))], run)
+    if rng.random() < 0.1:
+        assert use(run, rng) == "used"
+        return "used unchanged"
     files = sorted(path for path in run.rglob("*") if path.is_file())
     chosen = [files[place] for place in rng.choice(len(files), size=int(rng.choice([1, 1, 1, 3])), replace=False)]
     changes = [f"{path.relative_to(run)}: {_change(rng, path)}" for path in chosen]

@@ -70,6 +70,8 @@ def _in_format(rng: np.random.Generator, matrix: np.ndarray) -> Any:
     if name == "dense":
         return np.asfortranarray(matrix) if rng.random() < 0.3 else matrix
     made = getattr(scipy.sparse, name)(matrix)
+    if name.startswith("cs") and rng.random() < 0.1:
+        made.indices = made.indices.astype(rng.choice(["uint32", "int64", "int16"]))
     if name.startswith("csr") and rng.random() < 0.5:  # each row's entries in another order, some of them halved
         order = np.concatenate(
             [start + rng.permutation(stop - start) for start, stop in zip(made.indptr, made.indptr[1:], strict=False)]

@@ -53,3 +53,10 @@ def test_three_clusters_keep_their_distances():
     points = place_clusters(distances)
     between = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
     np.testing.assert_allclose(between / between.max(), distances / distances.max(), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_clusters", range(2, 40))
+def test_clusters_without_common_words_have_places(n_clusters):
+    points = place_clusters(1.0 - np.eye(n_clusters))
+    assert points.shape == (n_clusters, 2)
+    assert np.isfinite(points).all()

@@ -77,7 +77,7 @@ def test_nan_is_nothing_and_infinity_stays(tmp_path):
     assert found == [None, math.inf, -math.inf, 0.123456789]
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=cmd|"/c calc"!A1']
+FORMULAS = ["=1+1", "+1+1", "-1-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=cmd|"/c calc"!A1']
 HARMLESS = ["", "a=b", " =1", "'=1", "1-1", "e-mail", "'"]
 
 
@@ -115,3 +115,9 @@ def test_a_damaged_or_missing_parquet_file_is_reported(tmp_path):
     for name in ("t.parquet", "missing.parquet"):
         with pytest.raises(ValueError, match="missing or damaged"):
             read_parquet(tmp_path / name, ["text"])
+
+
+@pytest.mark.parametrize("number", ["-1", "+5", "-3.25", "-0,5"])
+def test_a_signed_number_is_no_formula(number):
+    assert escape_formula(number) == number
+    assert escape_formula(f"{number}+1") == f"'{number}+1"

@@ -479,6 +479,16 @@ def test_a_new_policy_that_forgets_more_than_half_must_be_confirmed(folder):
         assert (stream.n_documents, stream.n_forgotten, stream.check()) == (4, 6, [])
 
 
+def test_a_looser_policy_needs_no_confirmation(folder, clock):
+    with DurableStream(folder, policy=Policy(max_age="5d")) as stream:
+        stream.add(documents_at("old", 10, 0))
+        clock["now"] += 60 * DAY
+        stream.add(documents_at("new", 1, 60))
+        assert stream.held_back is not None
+    with DurableStream(folder, policy=Policy(max_age="30d")) as stream:
+        assert (stream.n_documents, stream.policy) == (11, Policy(max_age="30d"))
+
+
 def test_a_policy_for_a_run_must_be_confirmed_too(run):
     with pytest.raises(ValueError, match="51 of 61 texts would be forgotten"):
         DurableStream(run, policy=Policy(keep=10))
@@ -508,7 +518,7 @@ def test_a_large_batch_does_not_push_out_all_that_was_there(folder, clock):
         stream.add(documents_at("old", 10, 0))
         clock["now"] += 30 * DAY
         stream.add(documents_at("new", 30, 30))
-        assert (stream.n_documents, stream.held_back) == (40, (10, 10))
+        assert (stream.n_documents, stream.held_back) == (40, (10, 40))
         stream.add(documents_at("newer", 1, 30))
         assert (stream.n_documents, stream.held_back) == (31, None)
 

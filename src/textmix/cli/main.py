@@ -307,6 +307,9 @@ def serve(
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="Address or network of a proxy; its X-Forwarded-For names the client."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Forget what is due also if it is more than half of the texts at once.")
+    ] = False,
 ) -> None:
     """Serve a stream over HTTP, with a live page: texts come and go, what is answered is on disk.
 
@@ -325,7 +328,7 @@ def serve(
         "max_queue": max_queue,
         "max_per_address": max_per_address,
     }
-    command.serve_state(state, host, port, token_file, limits, tuple(proxy or ()))
+    command.serve_state(state, host, port, token_file, limits, tuple(proxy or ()), confirmed=yes)
 
 
 @app.command()

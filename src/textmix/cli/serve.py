@@ -26,6 +26,8 @@ def serve_state(
     token_file: Path | None,
     limits: Mapping[str, int],
     proxies: tuple[str, ...] = (),
+    *,
+    confirmed: bool = False,
 ) -> None:
     """Serve until a signal comes, say where, and end the process."""
     token = read_token(token_file, os.environ.get(TOKEN_VARIABLE))
@@ -37,7 +39,7 @@ def serve_state(
         say(console, f"Serving {state} ({held}) at {address} — stop with Ctrl-C.")
         console.file.flush()
 
-    serve(state, settings, port, started)
+    serve(state, settings, port, started, confirmed=confirmed)
     say(console, "Stopped; everything that was answered is on disk.")
     _end_process()
 

@@ -254,6 +254,8 @@ def _tell(answers: Any, stream: Any, seconds: float, output: Output) -> None:
         parts.append(f"{plural(answers.n_mistakes, 'line')} could not be read")
     if stream.n_forgotten:
         parts.append(f"{plural(stream.n_forgotten, 'text')} forgotten")
+    if stream.held_back is not None:
+        parts.append(f"{plural(stream.held_back.n_due, 'old text')} kept all the same (--yes forgets them)")
     kept = f"{plural(stream.n_documents, 'text')} in {plural(stream.n_clusters, 'cluster')} kept"
     print(f"textmix: {'; '.join([*parts, kept])} ({seconds:.1f} s)", file=sys.stderr)
 

@@ -122,7 +122,7 @@ def _check_compressed(matrix: Any) -> None:
     if starts[-1] > indices.size:
         raise _faulty(f"indptr ends with {starts[-1]:,}, but there are {indices.size:,} entries")
     used = indices[: starts[-1]]
-    if used.min(initial=0) < 0 or used.max(initial=-1) >= shape[1]:
+    if used.size and (used.min() < 0 or used.max() >= shape[1]):
         entry = int(np.argmax((used < 0) | (used >= shape[1])))
         place = int(np.searchsorted(starts, entry, side="right")) - 1
         raise _faulty(f"{names[0]} {place} has an entry in {names[1]} {used[entry]} of {shape[1]}")
@@ -134,7 +134,7 @@ def _check_coordinates(matrix: Any) -> None:
     for name, places, size in zip(("row", "column"), matrix.coords, matrix.shape, strict=True):
         if places.shape != matrix.data.shape:
             raise _faulty(f"it has {matrix.data.size:,} entries, but {places.size:,} {name}s of entries")
-        if places.min(initial=0) < 0 or places.max(initial=-1) >= size:
+        if places.size and (places.min() < 0 or places.max() >= size):
             wrong = places[(places < 0) | (places >= size)][0]
             raise _faulty(f"an entry is in {name} {wrong} of {size}")
 

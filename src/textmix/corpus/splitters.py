@@ -44,7 +44,7 @@ class WordSplitter:
     def count(self, texts: Sequence[str], position: int = 0) -> Rows:
         """The counts of a batch of texts."""
         if not any(texts):  # a file of blank lines: no need to look for words
-            return Rows(*np.empty((2, 0), dtype=np.int32), np.zeros(len(texts), dtype=np.int64))
+            return Rows(np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(len(texts), np.int64))
         codes = code_points(texts, self._lowercase)
         if self._buffer.shape[1] < codes.size:
             self._buffer = np.empty((2, codes.size), dtype=np.int32)

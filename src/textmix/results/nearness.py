@@ -68,6 +68,8 @@ def _classical_scaling(distances: NDArray[np.float64]) -> NDArray[Any]:
         squares = distances**2
         centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, np.newaxis] + squares.mean())
         values, vectors = eigh(centred, subset_by_index=(n_points - n_axes, n_points - 1))
+        if vectors.shape[1] < n_axes:  # some of several equal ones are not found that way
+            values, vectors = (each[..., -n_axes:] for each in eigh(centred))
         vectors *= np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(n_axes)] < 0, -1.0, 1.0)  # a fixed sign
         points[:, :n_axes] = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
     return points

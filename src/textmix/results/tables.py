@@ -24,6 +24,7 @@ REPLACEMENT = "\ufffd"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
+_SIGNED_NUMBER = re.compile(r"[+-][0-9]+([.,][0-9]+)?")
 
 
 Values = Sequence[Any] | NDArray[Any]
@@ -89,14 +90,14 @@ def read_parquet(path: Path, columns: Sequence[str], most: int | None = None) ->
     """The rows of a Parquet file in their order, no more than `most`: a small file may hold billions."""
     import duckdb
 
-    from textmix.corpus.readers.duck import connect, literal_path
+    from textmix.corpus.readers.duck import connect, from_file, literal_path
 
     check_regular(path)
     names = ", ".join(f'"{name}"' for name in columns)
     limit = "" if most is None else f" LIMIT {most:d}"
     try:
         with connect() as connection:
-            query = f"SELECT {names} FROM read_parquet(?){limit}"
+            query = f"SELECT {names} FROM {from_file('read_parquet', 'binary_as_string = false')}{limit}"
             return connection.execute(query, [literal_path(path)]).fetchall()
     except duckdb.Error as error:
         raise ValueError(f"{path} is missing or damaged; cluster again") from error
@@ -125,7 +126,8 @@ def _line_of(row: Sequence[Any]) -> str:
 
 def escape_formula(text: str) -> str:
     """The text with an apostrophe before it if a spreadsheet would take it for a formula; once is enough."""
-    return f"'{text}" if text[:1] in _FORMULA_STARTS else text
+    is_formula = text[:1] in _FORMULA_STARTS and not _SIGNED_NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
 def _cells(kind: str, values: Values, escape_formulas: bool) -> Sequence[Any]:

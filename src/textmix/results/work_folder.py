@@ -106,7 +106,7 @@ class WorkFolder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f'"{self.path}" is a file; a large run needs a folder to work in (--work)')
         try:
-            self._lock.hold(f'another run is writing to "{self.path}"; wait until it ends, or choose another --out')
+            self._lock.hold(f'another run is writing to "{self.path}"; wait until it ends, or choose another --work')
         except OSError as error:
             raise ValueError(
                 f'cannot make the folder "{self.path}" to work in ({error.strerror}); choose another --work'

@@ -25,13 +25,21 @@ def prepare_folder(folder: Path, create: bool) -> None:
     if not create:
         raise ValueError(f'there is no stream in "{folder}"')
     if Head(folder / FILE).read():
-        raise ValueError(f'"{folder / FILE}" is missing, but there was a stream in the folder; restore it')
+        raise ValueError(
+            f'"{folder / FILE}" is missing, but there was a stream in the folder; restore it, or '
+            f"delete what is beside it ({FILE}-…) to begin anew"
+        )
     if folder.exists() and not folder.is_dir():
         raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
-    if folder.is_dir() and not _is_run(folder) and any(not each.name.startswith(".") for each in folder.iterdir()):
+    if folder.is_dir() and not _is_run(folder) and any(map(_is_strange, folder.iterdir())):
         raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
     folder.mkdir(parents=True, exist_ok=True)
     flush_folder(folder.parent)
+
+
+def _is_strange(path: Path) -> bool:
+    """Whether a file is neither hidden nor what a deleted stream has left."""
+    return not path.name.startswith((".", f"{FILE}-"))
 
 
 def begin_stream(database: Database, folder: Path, given: StreamClusterer | None, now: int) -> None:

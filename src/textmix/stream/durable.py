@@ -171,11 +171,14 @@ class DurableStream:
 
     def forget_due(self, *, confirmed: bool = False) -> list[str]:
         """Let go now what the policy says, ages counted from the newest document; as `forget`."""
+        gone = self._also_on_a_full_disk(lambda: self._forget_due(confirmed))
+        self.n_forgotten += len(gone)
+        self._forgetting.held_back = None
+        return gone
+
+    def _forget_due(self, confirmed: bool) -> list[str]:
         with self._reading() as memory:
-            gone = self._forget(policy_due(self._policy, memory.clusterer, _now()), confirmed)
-            self.n_forgotten += len(gone)
-            self._forgetting.held_back = None
-            return gone
+            return self._forget(policy_due(self._policy, memory.clusterer, _now()), confirmed)
 
     def _forget(self, due: Mapping[str, Any], confirmed: bool) -> list[str]:
         with self._changing() as (memory, change):
@@ -344,12 +347,21 @@ class DurableStream:
             check_settings(stored[SETTINGS], settings_of(self._given), f'"{self._folder}"')
         memory = self._load()
         if policy is not None and asdict(policy) != stored[POLICY]:
-            if not self._confirmed:
+            if not self._confirmed and not self._is_looser(policy, memory.clusterer):
                 check_not_most(memory.clusterer, policy_due(policy, memory.clusterer, _now()))
             with self._database.transaction():
                 self._database.put_meta({POLICY: asdict(policy)})
         self._policy = policy or read_policy(self._database)
         self._forgetting = Forgetting(self._policy, confirmed=self._confirmed)
+
+    def _is_looser(self, policy: Policy, clusterer: StreamClusterer) -> bool:
+        """Whether a policy lets go no more documents than the stored one does."""
+        try:
+            policies = [policy, read_policy(self._database)]
+        except ValueError:  # the stored one is none, which is why it is replaced
+            return False
+        new, old = (clusterer.rows_to_forget(**policy_due(each, clusterer, _now())).size for each in policies)
+        return bool(new <= old)
 
     def _load(self) -> NamedClusters:
         """Make memory anew from the file."""

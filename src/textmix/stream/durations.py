@@ -28,7 +28,7 @@ def in_seconds(duration: str | float | timedelta | np.timedelta64, what: str) ->
     if not SHORTEST <= seconds <= LONGEST:
         number = "" if isinstance(duration, str) else ", or a number of seconds"
         raise ValueError(
-            f'{what} must be a time such as "30d" or "12h" (units: w, d, h, m, s), above 0 and at most 10,000 years'
+            f'{what} must be a time such as "30d" or "12h" (units: w, d, h, m, s), from 0.001 s to 10,000 years'
             f"{number}; not {str(duration)[:40]!r}"
         )
     return seconds

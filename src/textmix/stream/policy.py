@@ -58,9 +58,9 @@ class HeldBack(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.n_due:,} of {self.n_documents:,} texts are old enough to be forgotten, more than half at once, so "
-            "they were kept; check the clock and the times of the texts. They go once enough newer texts have come, "
-            "or now with: textmix stream STATE --yes < /dev/null"
+            f"{self.n_due:,} of {self.n_documents:,} texts are old enough to be forgotten, more than half of those "
+            "that were there, so they were kept; check the clock and the times of the texts. To forget them: "
+            "textmix stream STATE --yes < /dev/null"
         )
 
 
@@ -106,10 +106,10 @@ class Forgetting:
         if not due:
             return []
         rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
-        of_all = HeldBack(rows.size, n_documents)
-        of_those_before = HeldBack(clusterer.n_before_last(rows, n_new), n_documents - n_new)
-        too_many = [each for each in (of_all, of_those_before) if is_most(*each) and not self._confirmed]
-        self.held_back = too_many[0] if too_many else None
+        is_too_much = is_most(rows.size, n_documents) or is_most(
+            clusterer.n_before_last(rows, n_new), n_documents - n_new
+        )
+        self.held_back = HeldBack(rows.size, n_documents) if is_too_much and not self._confirmed else None
         if self.held_back is None:
             return clusterer.forget(**due)
         self._hold_back(self.held_back)

@@ -49,7 +49,9 @@ def _rows(folder: Path, clustering: Clustering, now: int) -> Iterator[DocumentRo
     corpus, labels = clustering.corpus, clustering.labels.tolist()
     ids = _all_ids(corpus.ids or [""] * len(labels))
     times = _times(corpus, now)
-    scores = read_parquet(folder / TEXTS_FILE, ["probability", "outlier_score"], most=len(labels))
+    scores = read_parquet(folder / TEXTS_FILE, ["probability", "outlier_score"], most=len(labels) + 1)
+    if len(scores) != len(labels):
+        raise ValueError(f"{folder / TEXTS_FILE} does not have a row for each of {len(labels):,} texts; cluster again")
     if not all(isinstance(score, float | NoneType) for row in scores for score in row):
         raise ValueError(f"{folder / TEXTS_FILE} is damaged (not all its scores are numbers); cluster again")
     rows = zip(ids, clustering.texts, times, labels, scores, _counts(corpus), strict=True)

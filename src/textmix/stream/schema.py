@@ -94,7 +94,10 @@ def find_strange_objects(connection: sqlite3.Connection, version: int) -> Iterat
 
 def _objects(connection: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, str]]:
     """The definition of each table, index, view and trigger by its kind and name."""
-    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    rows = connection.execute(
+        # SQLite's own statistics, which programs that look at databases may make, are harmless.
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT GLOB 'sqlite_stat*'"
+    )
     return {(str(kind), str(name)): (str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
 
 

@@ -19,10 +19,10 @@ from textmix.corpus.readers.report import InputError
 ROWS_PER_FETCH = 2048
 MOST_THREADS = 4
 
-# What DuckDB would not take as it stands in a path: parts of patterns, and folders such as "text=hello", whose
-# name it puts into every row. Its patterns cannot name a backslash, unless that separates folders, on Windows.
+# What DuckDB would not take as it stands in a path: parts of patterns. Its patterns cannot name a backslash, unless
+# that separates folders, on Windows.
 _PATTERN_CHARACTERS = "*?["
-_SPECIAL_CHARACTERS = frozenset(_PATTERN_CHARACTERS + "=") | ({"\\"} - {os.sep})
+_SPECIAL_CHARACTERS = frozenset(_PATTERN_CHARACTERS) | ({"\\"} - {os.sep})
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -64,6 +64,10 @@ def _plain_name(name: str) -> str:
     """A link to the file; where there can be none, a pattern that matches it, unless it has a backslash."""
     try:
         link = _link(name, os.getpid())
+        if not os.path.lexists(link):  # another program has tidied up
+            _link.cache_clear()
+            _link_folder.cache_clear()
+            link = _link(name, os.getpid())
     except OSError:  # Windows allows links to some users only
         link = name
     return "".join(f"[{character}]" if character in _PATTERN_CHARACTERS else character for character in link)

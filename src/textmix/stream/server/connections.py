@@ -68,7 +68,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, in the form of all errors."""
-        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
             self.close()
             return
         answer = problem(400, "this is not a valid HTTP request", {"Connection": "close", **SECURITY_HEADERS})

@@ -20,9 +20,14 @@ from textmix.stream.server.settings import Settings
 SECONDS_TO_FINISH = 60  # for requests under way when the server is to stop
 
 
-def serve(folder: Path, settings: Settings, port: int, started: Callable[[str, int, int], None]) -> None:
-    """Serve the state in a folder until a signal comes; `started` is told the address, and how much there is."""
-    with _listening_socket(settings.host, port) as listener, DurableStream(folder) as stream:
+def serve(
+    folder: Path, settings: Settings, port: int, started: Callable[[str, int, int], None], *, confirmed: bool = False
+) -> None:
+    """Serve the state in a folder until a signal comes; `started` is told the address, and how much there is.
+
+    confirmed: what is due is forgotten also if it is more than half of the documents at once.
+    """
+    with _listening_socket(settings.host, port) as listener, DurableStream(folder, confirmed=confirmed) as stream:
         _warm_up()
         app = create_app(stream, settings)
         address = _address(settings.host, listener)
