@@ -336,7 +336,7 @@ def test_assign_writes_whole_files_to_folders_that_exist(program, table, saved, 
     assert "there is no folder" in program("assign", saved, table, "--out", tmp_path / "no" / "new.csv")[2]
 
 
-FORMULA_IDS = [f"{sign}{number}" for number in range(len(TEXTS) // 4) for sign in "=+-@"]
+FORMULA_IDS = [f"{sign}x{number}" for number, sign in zip(range(20), "=+-@" * 5, strict=True)]
 
 
 @pytest.fixture
