@@ -232,10 +232,11 @@ def test_texts_that_a_jump_of_the_clock_makes_old_are_kept_and_told_once(stream,
     assert (code, len(answers)) == (0, 3)
     first, last = error.splitlines()
     assert first.startswith(
-        "textmix: 3 of 4 texts are old enough to be forgotten, more than half at once, so they were"
+        "textmix: 3 of 4 texts are old enough to be forgotten, more than half of those that were there, so they were"
     )
-    assert first.endswith("or now with: textmix stream STATE --yes < /dev/null")
-    assert last.startswith("textmix: 3 texts added, 0 removed; 6 texts in 1 cluster kept")
+    assert first.endswith("To forget them: textmix stream STATE --yes < /dev/null")
+    kept = "3 old texts kept all the same (--yes forgets them); 6 texts in 1 cluster kept"
+    assert last.startswith(f"textmix: 3 texts added, 0 removed; {kept}")
     assert "3 texts forgotten; 3 texts in 1 cluster kept" in stream(state, "--yes")[2]
 
 
@@ -251,7 +252,7 @@ def test_texts_that_a_jump_of_the_clock_makes_old_are_kept_and_told_once(stream,
         (["STATE", "--half-life", "-1d"], "half_life must be a time such as"),
         (["STATE", "--max-age", "30"], 'max_age must be a time such as "30d" or "12h" (units: w, d, h, m, s)'),
         (["STATE", "--half-life", "30"], 'half_life must be a time such as "30d" or "12h" (units: w, d, h, m, s)'),
-        (["STATE", "--max-age", "9999999999999d"], "at most 10,000 years"),
+        (["STATE", "--max-age", "9999999999999d"], "to 10,000 years"),
         (["STATE", "--alpha", "many"], "alpha"),
         (["STATE", "--beta", "-1"], "beta"),
         (["STATE", "--language", "klingon"], "unknown language"),

@@ -175,7 +175,7 @@ def test_the_process_ends_without_collecting_garbage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ended: list[object] = []
-    monkeypatch.setattr(command, "serve", lambda *_: None)
+    monkeypatch.setattr(command, "serve", lambda *_, **__: None)
     monkeypatch.setattr("atexit._run_exitfuncs", lambda: ended.append("handlers"))
     monkeypatch.setattr("os._exit", ended.append)
     serve_state(tmp_path / "state", "127.0.0.1", 0, None, {})
