@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from server_running import SECONDS, TOKEN, RunningServer, running, some_documents, wait_until
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from textmix.stream.durable import DurableStream
 from textmix.stream.server import connections, gate
@@ -165,6 +166,54 @@ def test_an_answer_that_is_not_read_is_given_up(served: RunningServer, monkeypat
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500)  # 20 MB of answers
         port = connection.getsockname()[1]
         wait_until(lambda: all(each.client[1] != port for each in list(served.connections)))
+
+
+class SlowReader:
+    """An event loop and a transport of which a test says how late it is, and how much is unread."""
+
+    def __init__(self) -> None:
+        self.now, self.unread, self.is_closed = 0.0, 0, False
+
+    def time(self) -> float:
+        return self.now
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def abort(self) -> None:
+        self.is_closed = True
+
+
+def answering(reader: SlowReader) -> connections.Connection:
+    """A connection in the middle of an answer."""
+    connection = connections.Connection.__new__(connections.Connection)
+    connection.loop = connection.transport = reader
+    connection.connections, connection.cycle, connection.flow = set(), None, FlowControl(reader)
+    connection._waited_for, connection._since, connection._unread = (None, "answer"), 0.0, 0
+    return connection
+
+
+@pytest.mark.parametrize(("bytes_per_second", "is_closed"), [(10_000, False), (1_000, False), (100, True)])
+def test_an_answer_that_is_read_slowly_but_steadily_is_sent_to_its_end(bytes_per_second: int, is_closed: bool) -> None:
+    reader = SlowReader()
+    connection = answering(reader)
+    for second in range(200):
+        reader.now, reader.unread = float(second), 10_000_000 - second * bytes_per_second
+        connection.close_if_overdue()
+    assert reader.is_closed is is_closed
+
+
+@pytest.mark.parametrize(("seconds", "is_closed"), [(50.0, False), (70.0, True)])
+def test_an_answer_in_parts_is_sent_to_its_end_if_each_is_read_in_time(seconds: float, is_closed: bool) -> None:
+    reader = SlowReader()
+    connection = answering(reader)
+    reader.unread = 20_000
+    for part in range(10):
+        reader.now = part * seconds
+        connection.resume_writing()
+        reader.now += seconds - 1.0
+        connection.close_if_overdue()
+    assert reader.is_closed is is_closed
 
 
 def test_a_new_connection_takes_the_place_of_the_one_that_is_idle_longest(

@@ -21,8 +21,9 @@ Wait = Literal["request", "answer"]
 MAX_CONNECTIONS = 500  # well below the usual limit of 1,024 open files
 MIN_WAIT = 1.0  # seconds that a connection may wait for its request before another takes its place
 SWEEP_SECONDS = 1.0  # between two looks at all connections
-# How long a client may take: to send the header of a request, and to read an answer. Bodies: see gate.
+# How long a client may take: to send the header of a request, and to read the next part of an answer. Bodies: see gate.
 SECONDS: dict[Wait, float] = {"request": 10.0, "answer": 60.0}
+PART = 2**15  # bytes of an answer
 
 
 class Connection(H11Protocol):
@@ -33,6 +34,7 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._waited_for: tuple[Any, Wait | None] = (None, "request")
         self._since = self.loop.time()
+        self._unread = 0  # bytes of an answer, at that time
         if len(self.connections) > MAX_CONNECTIONS:
             (_longest_idle(self.connections) or self).close()
 
@@ -40,6 +42,11 @@ class Connection(H11Protocol):
         """Note that the next request is waited for."""
         self._since = self.loop.time()
         super().on_response_complete()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read most of what was sent, and gets more."""
+        self._since = self.loop.time()
+        super().resume_writing()
 
     @property
     def waits_for(self) -> Wait | None:
@@ -56,9 +63,12 @@ class Connection(H11Protocol):
     def close_if_overdue(self) -> None:
         """Close the connection if the client has taken too long."""
         waited_for, now = (self.cycle, self.waits_for), self.loop.time()
-        if waited_for != self._waited_for:
-            self._waited_for, self._since = waited_for, now
-        elif self.waits_for is not None and now - self._since > SECONDS[self.waits_for]:
+        unread = self.transport.get_write_buffer_size()
+        if waited_for != self._waited_for or unread <= self._unread - PART:
+            self._waited_for, self._since, self._unread = waited_for, now, unread
+            return
+        self._unread = max(self._unread, unread)
+        if self.waits_for is not None and now - self._since > SECONDS[self.waits_for]:
             self.close()
 
     def close(self) -> None:
