@@ -188,7 +188,10 @@ class Clustering(ClusteredTexts):
         run = Run(mixture, self.corpus, self.texts, list(self.clusters), self.outliers, self._scores)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         names = {str(label): name for label, name in self._names.items()}
-        manifest: dict[str, Any] = {**run.manifest(), **kept, "names": names, "seconds": self.seconds, **(notes or {})}
+        described = {**run.manifest(), "names": names, "seconds": self.seconds}
+        manifest: dict[str, Any] = {**described, **kept, **(notes or {})}
+        if taken := (described.keys() | {"format", "version"}) & (notes or {}).keys():
+            raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
         write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)
         self.info = {**self.info, **manifest}
         if report:

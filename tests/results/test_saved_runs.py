@@ -57,6 +57,13 @@ def assert_same(one: textmix.Clustering, other: textmix.Clustering) -> None:
         np.testing.assert_array_equal(one.trace[name], other.trace[name])
 
 
+@pytest.mark.parametrize("name", ["format", "version", "settings", "names", "seconds", "result"])
+def test_notes_under_names_that_textmix_uses_are_refused(clustering, tmp_path, name):
+    with pytest.raises(ValueError, match=f"notes cannot be called {name}"):
+        clustering.save(tmp_path / "run", notes={"project": "tickets", name: {}})
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_loaded_clustering_gives_equal_results(clustering, saved):
     loaded = textmix.load(saved)
     assert_same(clustering, loaded)

@@ -32,7 +32,7 @@ MOST_LISTED = 1 << 34  # bytes of JSON with a text for each word or document
 _NPY_VERSION = (1, 0)  # what np.save writes; headers of others may be gigabytes long
 _NOT_BLOCKING = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _KINDS = {
-    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFLNK: "a symbolic link (copy the folder with `cp -rL` to have the file itself)",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
