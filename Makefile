@@ -20,8 +20,8 @@ pytest: $(VENV)/installed-dev
 test-lowest test-newest: test-%:
 	rm -rf build/$* && $(PYTHON) -m venv build/$*
 	build/$*/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/$*/bin/uv pip compile --python build/$*/bin/python --quiet --no-header --resolution $(RESOLUTION_$*) --extra dev pyproject.toml -o build/$*/constraints.txt
-	build/$*/bin/python -m pip install --quiet --disable-pip-version-check -c build/$*/constraints.txt -e '.[dev]'
+	build/$*/bin/uv pip compile --python build/$*/bin/python --quiet --no-header --resolution $(RESOLUTION_$*) --extra dev --no-emit-package textmix pyproject.toml studies/pyproject.toml -o build/$*/constraints.txt
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check -c build/$*/constraints.txt -e '.[dev]' -e studies
 	NUMBA_CACHE_DIR=$(CURDIR)/build/$*/kernels build/$*/bin/python -m pytest -n 2 --dist loadfile
 RESOLUTION_lowest := lowest-direct
 RESOLUTION_newest := highest
@@ -68,8 +68,8 @@ bench: $(VENV)/installed-bench
 lock:
 	rm -rf .lock && $(PYTHON) -m venv .lock
 	.lock/bin/python -m pip install --quiet --upgrade pip
-	.lock/bin/python -m pip install --quiet '.[dev,docs,bench]'
-	.lock/bin/python -m pip freeze --exclude textmix > constraints.txt
+	.lock/bin/python -m pip install --quiet '.[dev,docs,bench]' ./studies
+	.lock/bin/python -m pip freeze --exclude textmix --exclude textmix-studies > constraints.txt
 	rm -rf .lock
 
 $(VENV)/bin/python:
@@ -80,8 +80,8 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(VENV)/installed-dev: $(VENV)/installed studies/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e studies
 	touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev

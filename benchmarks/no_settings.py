@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 import textmix
 from common import DATA, nmi, print_table
-from textmix.studies import collections
+from textmix_studies import collections
 
 SHORT = ("Tweet", "T", "S", "TS", "StackOverflow")
 LONG = ("20NG", "R8", "R52", "classic3", "la12", "k1b", "reviews", "hitech", "tr11", "tr41", "tr45")

@@ -474,3 +474,13 @@ def test_what_is_printed_fits_80_columns_and_has_no_colours_in_a_file(program, t
 
 def test_numbers_are_said_in_words_people_use():
     assert [plural(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]
+
+
+def test_reproduce_without_the_studies_says_what_to_install(program, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    code, shown, error = program("reproduce", "xdmm")
+    assert (code, shown, error) == (
+        2,
+        "",
+        "textmix: textmix reproduce needs textmix-studies: pip install textmix-studies\n",
+    )

@@ -355,9 +355,13 @@ def reproduce(
 
     textmix reproduce gsdmm-study --data collections --quick
     """
-    from textmix.cli import reproduce as command
+    from importlib.metadata import entry_points
 
-    command.reproduce_study(study, quick=quick, data=data, out=out, jobs=jobs, force=force, quiet=quiet)
+    commands = entry_points(group="textmix.commands", name="reproduce")  # registered by the studies' distribution
+    if not commands:
+        raise ImportError("textmix reproduce needs textmix-studies: pip install textmix-studies")
+    command = next(iter(commands)).load()
+    command(study, quick=quick, data=data, out=out, jobs=jobs, force=force, quiet=quiet)
 
 
 def _stop(*_: object) -> None:
