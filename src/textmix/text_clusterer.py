@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +51,7 @@ def default_n_clusters(n_documents: int) -> int:
     return max(1, min(DEFAULT_MAX_CLUSTERS, n_documents))
 
 
+@dataclass(eq=False, repr=False)
 class TextClusterer(ClusterMixin, BaseEstimator):
     """Clusters texts: a scikit-learn estimator whose X is a list of texts.
 
@@ -96,64 +98,34 @@ max_document_frequency
     model_, corpus_ : the fitted mixture and the counts it was fitted to
     """
 
-    def __init__(
-        self,
-        model: Any = AUTO,
-        *,
-        n_clusters: int | None = None,
-        granularity: str | float | None = None,
-        alpha: float | str | None = None,
-        beta: float | str | None = None,
-        n_sweeps: int | None = None,
-        outlier_size: int | None = None,
-        seed_words: Mapping[str, Iterable[str]] | None = None,
-        frozen: Clustering | Mapping[str, Iterable[str]] | None = None,
-        duplicates: str | None = None,
-        outlier_threshold: float | None = None,
-        inference: str | None = None,
-        init: str | None = None,
-        engine: str | None = None,
-        client: Any = None,
-        n_jobs: int | None = None,
-        tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
-        lowercase: bool = True,
-        language: str | None = "auto",
-        stop_words: Sequence[str] | None = None,
-        stem: bool = False,
-        min_word_length: int = 2,
-        max_word_length: int = 40,
-        min_document_frequency: int | float = 1,
-        max_document_frequency: int | float = 1.0,
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.model = model
-        self.n_clusters = n_clusters
-        self.granularity = granularity
-        self.alpha = alpha
-        self.beta = beta
-        self.n_sweeps = n_sweeps
-        self.outlier_size = outlier_size
-        self.seed_words = seed_words
-        self.frozen = frozen
-        self.duplicates = duplicates
-        self.outlier_threshold = outlier_threshold
-        self.inference = inference
-        self.init = init
-        self.engine = engine
-        self.client = client
-        self.n_jobs = n_jobs
-        self.tokenizer = tokenizer
-        self.lowercase = lowercase
-        self.language = language
-        self.stop_words = stop_words
-        self.stem = stem
-        self.min_word_length = min_word_length
-        self.max_word_length = max_word_length
-        self.min_document_frequency = min_document_frequency
-        self.max_document_frequency = max_document_frequency
-        self.random_state = random_state
-        self.progress = progress
+    model: Any = AUTO
+    _: KW_ONLY
+    n_clusters: int | None = None
+    granularity: str | float | None = None
+    alpha: float | str | None = None
+    beta: float | str | None = None
+    n_sweeps: int | None = None
+    outlier_size: int | None = None
+    seed_words: Mapping[str, Iterable[str]] | None = None
+    frozen: Clustering | Mapping[str, Iterable[str]] | None = None
+    duplicates: str | None = None
+    outlier_threshold: float | None = None
+    inference: str | None = None
+    init: str | None = None
+    engine: str | None = None
+    client: Any = None
+    n_jobs: int | None = None
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None
+    lowercase: bool = True
+    language: str | None = "auto"
+    stop_words: Sequence[str] | None = None
+    stem: bool = False
+    min_word_length: int = 2
+    max_word_length: int = 40
+    min_document_frequency: int | float = 1
+    max_document_frequency: int | float = 1.0
+    random_state: Any = 0
+    progress: bool | None = None
 
     def __sklearn_tags__(self) -> Tags:
         """A list of texts, not a matrix."""

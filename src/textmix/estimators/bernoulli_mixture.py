@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from textmix.estimators.scored_mixture import Representation
 from textmix.models.bernoulli import Bernoulli
 
 
+@dataclass(eq=False, repr=False)
 class BernoulliMixture(EMMixture):
     """Mixture of multivariate Bernoullis: which words a document has, not how often (Zhong and Ghosh, eq. 8, 9).
 
@@ -80,36 +82,8 @@ class BernoulliMixture(EMMixture):
     }
     _default_schedule = (0.002, 1.2, 1.0)
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        assignment: str = "soft",
-        smoothing: float = 1.0,
-        weights: str = "auto",
-        schedule: Any = None,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        outlier_size: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.assignment = assignment
-        self.smoothing = smoothing
-        self.weights = weights
-        self.schedule = schedule
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.outlier_size = outlier_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    _: KW_ONLY
+    smoothing: float = 1.0
 
     @property
     def components_(self) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -44,6 +44,7 @@ ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
 ALL, ONCE = "all", "once"
 
 
+@dataclass(eq=False, repr=False)
 class ConsensusMixture(PartitionMixture):
     """What many short runs of a Dirichlet-multinomial mixture agree on; no setting is needed.
 
@@ -128,36 +129,20 @@ class ConsensusMixture(PartitionMixture):
     _runs = np.empty((0, 0), np.int32)  # labels that the runs gave, of the documents _rows; not saved
     _rows = np.empty(0, np.int64)
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        granularity: str | float = "medium",
-        n_runs: int = 10,
-        n_words: int = 40,
-        n_start_clusters: int = 500,
-        alpha: float = 0.1,
-        beta: float = 0.1,
-        n_sweeps: int = 20,
-        duplicates: str = ALL,
-        outlier_threshold: float = 0.25,
-        n_jobs: int | None = -1,
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.granularity = granularity
-        self.n_runs = n_runs
-        self.n_words = n_words
-        self.n_start_clusters = n_start_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.n_sweeps = n_sweeps
-        self.duplicates = duplicates
-        self.outlier_threshold = outlier_threshold
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
+    n_clusters: int | None = None
+    _: KW_ONLY
+    granularity: str | float = "medium"
+    n_runs: int = 10
+    n_words: int = 40
+    n_start_clusters: int = 500
+    alpha: float = 0.1
+    beta: float = 0.1
+    n_sweeps: int = 20
+    duplicates: str = ALL
+    outlier_threshold: float = 0.25
+    n_jobs: int | None = -1
+    random_state: Any = 0
+    progress: bool | None = None
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, examples: Mapping[Any, Any] | None = None

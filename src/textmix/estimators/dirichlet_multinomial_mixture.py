@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 ALPHA_TO_START_FROM = 0.1
 
 
+@dataclass(eq=False, repr=False)
 class DirichletMultinomialMixture(GibbsMixture):
     """Mixture of Dirichlet-multinomials with at most n_clusters clusters (GSDMM, FGSDMM+, X-DMM).
 
@@ -113,56 +115,11 @@ class DirichletMultinomialMixture(GibbsMixture):
 
     _beta_to_start_from = 0.1
 
-    def __init__(
-        self,
-        n_clusters: int = 100,
-        alpha: Any = 0.1,
-        beta: Any = 0.1,
-        *,
-        alpha_prior: Any = (1.0, 0.01),
-        beta_prior: Any = (1.0, 1.0),
-        inference: str = "gibbs",
-        init: Any = "random",
-        n_sweeps: int = 100,
-        tol: float = 1e-3,
-        sampler: str = "auto",
-        polish: bool = True,
-        outlier_size: int = 1,
-        refresh_every: int | None = None,
-        n_steps: int = 1,
-        switch: int | str = "auto",
-        word_probabilities: str = "means",
-        leave_out: bool = True,
-        engine: str = "threads",
-        client: Any = None,
-        n_jobs: int | None = -1,
-        track_perplexity: bool = False,
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.alpha_prior = alpha_prior
-        self.beta_prior = beta_prior
-        self.inference = inference
-        self.init = init
-        self.n_sweeps = n_sweeps
-        self.tol = tol
-        self.sampler = sampler
-        self.polish = polish
-        self.outlier_size = outlier_size
-        self.refresh_every = refresh_every
-        self.n_steps = n_steps
-        self.switch = switch
-        self.word_probabilities = word_probabilities
-        self.leave_out = leave_out
-        self.engine = engine
-        self.client = client
-        self.n_jobs = n_jobs
-        self.track_perplexity = track_perplexity
-        self.random_state = random_state
-        self.progress = progress
+    n_clusters: int = 100
+    alpha: Any = 0.1
+    beta: Any = 0.1
+    _: KW_ONLY
+    init: Any = "random"
 
     def _make_prior(self, n_documents: int) -> Prior:
         if isinstance(self.alpha, str):

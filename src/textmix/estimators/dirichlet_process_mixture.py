@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ ALPHA_TO_START_FROM = "0.1n"
 DEFAULT_MAX_CLUSTERS = 2000  # of the finite mixture in place of the process
 
 
+@dataclass(eq=False, repr=False)
 class DirichletProcessMixture(GibbsMixture):
     """Dirichlet process mixture of Dirichlet-multinomials, sampled exactly: finds the number of clusters (GSDPMM).
 
@@ -57,56 +59,11 @@ leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
 
     _beta_to_start_from = 0.02
 
-    def __init__(
-        self,
-        alpha: float | str = "0.1n",
-        beta: Any = 0.02,
-        *,
-        alpha_prior: Any = (1.0, 0.01),
-        beta_prior: Any = (1.0, 1.0),
-        n_start_clusters: int = 1,
-        max_clusters: int | None = None,
-        inference: str = "gibbs",
-        n_sweeps: int = 100,
-        tol: float = 1e-3,
-        sampler: str = "auto",
-        polish: bool = True,
-        outlier_size: int = 1,
-        refresh_every: int | None = None,
-        n_steps: int = 1,
-        switch: int | str = "auto",
-        word_probabilities: str = "means",
-        leave_out: bool = True,
-        engine: str = "threads",
-        client: Any = None,
-        n_jobs: int | None = -1,
-        track_perplexity: bool = False,
-        random_state: Any = 0,
-        progress: bool | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.alpha_prior = alpha_prior
-        self.beta_prior = beta_prior
-        self.n_start_clusters = n_start_clusters
-        self.max_clusters = max_clusters
-        self.inference = inference
-        self.n_sweeps = n_sweeps
-        self.tol = tol
-        self.sampler = sampler
-        self.polish = polish
-        self.outlier_size = outlier_size
-        self.refresh_every = refresh_every
-        self.n_steps = n_steps
-        self.switch = switch
-        self.word_probabilities = word_probabilities
-        self.leave_out = leave_out
-        self.engine = engine
-        self.client = client
-        self.n_jobs = n_jobs
-        self.track_perplexity = track_perplexity
-        self.random_state = random_state
-        self.progress = progress
+    alpha: float | str = "0.1n"
+    beta: Any = 0.02
+    _: KW_ONLY
+    n_start_clusters: int = 1
+    max_clusters: int | None = None
 
     def _make_prior(self, n_documents: int) -> Prior:
         if self.max_clusters is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from textmix.inference.em import Mixture
 from textmix.models.edcm import EDCM, length_offsets
 
 
+@dataclass(eq=False, repr=False)
 class EDCMMixture(EMMixture):
     """Mixture of EDCM distributions (Elkan 2006): words come in bursts, so a repetition tells little.
 
@@ -85,36 +87,9 @@ class EDCMMixture(EMMixture):
     }
     _default_schedule = (0.01, 1.3, 1.0)
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        assignment: str = "annealed",
-        smoothing: float = 0.01,
-        weights: str = "auto",
-        schedule: Any = None,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        outlier_size: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.assignment = assignment
-        self.smoothing = smoothing
-        self.weights = weights
-        self.schedule = schedule
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.outlier_size = outlier_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    _: KW_ONLY
+    assignment: str = "annealed"
+    smoothing: float = 0.01
 
     @property
     def components_(self) -> NDArray[np.float64]:

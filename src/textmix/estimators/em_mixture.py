@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from textmix.inference.seeds import seed_from
 from textmix.models.components import ComponentModel
 
 
+@dataclass(eq=False, repr=False)
 class EMMixture(ScoredMixture):
     """Base of the mixtures of Bernoullis, multinomials, von Mises-Fisher distributions and EDCMs: see these."""
 
@@ -40,16 +42,19 @@ class EMMixture(ScoredMixture):
     }
     _default_schedule: ClassVar[tuple[float, float, float]]
 
-    n_clusters: int
-    assignment: str
-    weights: str
-    schedule: Any
-    init: Any
-    n_init: int
-    max_iter: int
-    tol: float
-    random_state: Any
-    progress: bool | None
+    n_clusters: int = 2
+    _: KW_ONLY
+    assignment: str = "soft"
+    weights: str = "auto"
+    schedule: Any = None
+    init: Any = "random"
+    n_init: int = 1
+    max_iter: int = 20
+    tol: float = 1e-3
+    outlier_size: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool | None = None
 
     @abstractmethod
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -41,6 +42,7 @@ from textmix.models.dirichlet import expected_logs
 from textmix.models.feature_partition import Hyperparameters
 
 
+@dataclass(eq=False, repr=False)
 class FeaturePartitionMixture(ScoredMixture):
     """Mixture of multinomials that tells words that differ between clusters from a background shared by all (DMAFP).
 
@@ -165,66 +167,35 @@ class FeaturePartitionMixture(ScoredMixture):
         "progress": ["boolean", None],
     }
 
-    def __init__(
-        self,
-        max_clusters: int = 30,
-        inference: str = "variational",
-        *,
-        partition: bool = True,
-        likelihood: str = "paper",
-        alpha: float | str = "auto",
-        omega: float | str = "auto",
-        lam: Any = "auto",
-        beta: Any = "auto",
-        learn: Any = "auto",
-        learn_after: Any = "auto",
-        alpha_prior: Any = (1.0, 0.01),
-        lam_prior: Any = (1.0, 1.0),
-        beta_prior: Any = (1.0, 1.0),
-        threshold: float = 0.7,
-        init: Any = "nearly_uniform",
-        init_words: str = "all",
-        n_init: Any = "auto",
-        choice: str = "expected",
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        n_sweeps: int = 400,
-        n_kept: int = 100,
-        n_flips: int | None = None,
-        n_settling: Any = "auto",
-        outlier_size: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.max_clusters = max_clusters
-        self.inference = inference
-        self.partition = partition
-        self.likelihood = likelihood
-        self.alpha = alpha
-        self.omega = omega
-        self.lam = lam
-        self.beta = beta
-        self.learn = learn
-        self.learn_after = learn_after
-        self.alpha_prior = alpha_prior
-        self.lam_prior = lam_prior
-        self.beta_prior = beta_prior
-        self.threshold = threshold
-        self.init = init
-        self.init_words = init_words
-        self.n_init = n_init
-        self.choice = choice
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_sweeps = n_sweeps
-        self.n_kept = n_kept
-        self.n_flips = n_flips
-        self.n_settling = n_settling
-        self.outlier_size = outlier_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    max_clusters: int = 30
+    inference: str = "variational"
+    _: KW_ONLY
+    partition: bool = True
+    likelihood: str = "paper"
+    alpha: float | str = "auto"
+    omega: float | str = "auto"
+    lam: Any = "auto"
+    beta: Any = "auto"
+    learn: Any = "auto"
+    learn_after: Any = "auto"
+    alpha_prior: Any = (1.0, 0.01)
+    lam_prior: Any = (1.0, 1.0)
+    beta_prior: Any = (1.0, 1.0)
+    threshold: float = 0.7
+    init: Any = "nearly_uniform"
+    init_words: str = "all"
+    n_init: Any = "auto"
+    choice: str = "expected"
+    max_iter: int = 500
+    tol: float = 1e-7
+    n_sweeps: int = 400
+    n_kept: int = 100
+    n_flips: int | None = None
+    n_settling: Any = "auto"
+    outlier_size: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus. y is ignored."""

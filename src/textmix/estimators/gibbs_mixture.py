@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,6 +29,7 @@ from textmix.kernels.state import Prior
 PARALLEL_FROM = 1_000_000  # stored counts from which "auto" is "parallel"
 
 
+@dataclass(eq=False, repr=False)
 class GibbsMixture(PartitionMixture):
     """Base of the Dirichlet-multinomial mixtures of the papers; see its subclasses."""
 
@@ -55,23 +57,26 @@ class GibbsMixture(PartitionMixture):
 
     _beta_to_start_from: ClassVar[float]
 
-    beta: Any
-    alpha_prior: Any
-    beta_prior: Any
-    inference: str
-    refresh_every: int | None
-    n_steps: int
-    switch: int | str
-    word_probabilities: str
-    leave_out: bool
-    engine: str
-    client: Any
-    track_perplexity: bool
-    n_sweeps: int
-    tol: float
-    sampler: str
-    random_state: Any
-    progress: bool | None
+    _: KW_ONLY
+    alpha_prior: Any = (1.0, 0.01)
+    beta_prior: Any = (1.0, 1.0)
+    inference: str = "gibbs"
+    n_sweeps: int = 100
+    tol: float = 1e-3
+    sampler: str = "auto"
+    polish: bool = True
+    outlier_size: int = 1
+    refresh_every: int | None = None
+    n_steps: int = 1
+    switch: int | str = "auto"
+    word_probabilities: str = "means"
+    leave_out: bool = True
+    engine: str = "threads"
+    client: Any = None
+    n_jobs: int | None = -1
+    track_perplexity: bool = False
+    random_state: Any = 0
+    progress: bool | None = None
 
     @abstractmethod
     def _make_prior(self, n_documents: int) -> Prior:

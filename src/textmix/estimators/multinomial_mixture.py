@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from textmix.estimators.scored_mixture import Representation
 from textmix.models.multinomial import Multinomial
 
 
+@dataclass(eq=False, repr=False)
 class MultinomialMixture(EMMixture):
     """Mixture of multinomials: how often a document has each word (Zhong and Ghosh, eq. 10, 11).
 
@@ -89,40 +91,10 @@ class MultinomialMixture(EMMixture):
     }
     _default_schedule = (0.5, 1.3, 200.0)
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        assignment: str = "soft",
-        smoothing: float = 1.0,
-        normalized_likelihood: bool | str = "auto",
-        normalized_counts: bool = False,
-        weights: str = "auto",
-        schedule: Any = None,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        outlier_size: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.assignment = assignment
-        self.smoothing = smoothing
-        self.normalized_likelihood = normalized_likelihood
-        self.normalized_counts = normalized_counts
-        self.weights = weights
-        self.schedule = schedule
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.outlier_size = outlier_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    _: KW_ONLY
+    smoothing: float = 1.0
+    normalized_likelihood: bool | str = "auto"
+    normalized_counts: bool = False
 
     @property
     def components_(self) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ class PartitionMixture(DocumentMixture):
     """
 
     alpha: Any
+    beta: Any
     polish: bool
     n_jobs: int | None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -31,6 +32,7 @@ from textmix.models.von_mises_fisher import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class VonMisesFisherMixture(EMMixture):
     """Mixture of von Mises-Fisher distributions: the direction of a document's vector counts (Zhong and Ghosh, eq. 16).
 
@@ -117,42 +119,12 @@ class VonMisesFisherMixture(EMMixture):
     }
     _default_schedule = (1.0, 1.1, 500.0)
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        assignment: str = "soft",
-        kappa: float | str = "scheduled",
-        kappa_step: float = 20.0,
-        max_kappa: float | None = None,
-        weighting: str | None = "auto",
-        weights: str = "auto",
-        schedule: Any = None,
-        init: Any = "documents",
-        n_init: int = 1,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        outlier_size: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.assignment = assignment
-        self.kappa = kappa
-        self.kappa_step = kappa_step
-        self.max_kappa = max_kappa
-        self.weighting = weighting
-        self.weights = weights
-        self.schedule = schedule
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.outlier_size = outlier_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    _: KW_ONLY
+    kappa: float | str = "scheduled"
+    kappa_step: float = 20.0
+    max_kappa: float | None = None
+    weighting: str | None = "auto"
+    init: Any = "documents"
 
     def __sklearn_tags__(self) -> Tags:
         """Vectors, sparse or dense, of any sign."""
