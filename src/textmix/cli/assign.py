@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from textmix.cli.reading import Documents, read_documents
 from textmix.clustering import Clustering
+from textmix.corpus.files import replacing
 from textmix.results.mixture import DocumentScores
 from textmix.results.run import document_columns, number_rows
-from textmix.results.tables import Column, flush, write_csv
+from textmix.results.tables import Column, write_csv
 from textmix.saved_runs import load
 
 
@@ -59,12 +59,5 @@ def _replace_file(path: Path, table: Sequence[Column], escape_formulas: bool) ->
         with open(path, "w", encoding="utf-8", newline="") as stream:
             write_csv(stream, table, escape_formulas=escape_formulas)
         return
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        file: IO[str]
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            write_csv(file, table, escape_formulas=escape_formulas)
-            flush(file)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        write_csv(codecs.getwriter("utf-8")(file), table, escape_formulas=escape_formulas)

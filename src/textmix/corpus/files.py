@@ -14,9 +14,9 @@ import re
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,24 +37,46 @@ class Record(NamedTuple):
     settings: dict[str, Any]  # small; in the manifest
 
 
+@contextmanager
+def replacing(path: Path, temporary: Path | None = None) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when all is written and on disk: readers find the old one or the new one.
+
+    `temporary`: its name until then, if no other process writes the same; what a kill leaves there is overwritten.
+    """
+    temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            flush(file)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def flush(file: IO[Any]) -> None:
+    """Write what is buffered through to the disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def flush_folder(folder: Path) -> None:
+    """Make new names in a folder last through a power cut; systems that cannot open folders do without."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_files(folder: Path, files: Mapping[str, Write]) -> None:
     """Write files of a folder so that each is either the old or the new one; renamed in the order given."""
     folder.mkdir(parents=True, exist_ok=True)
-    suffix = f".{uuid.uuid4().hex[:8]}.tmp"
-    written: list[tuple[Path, Path]] = []
-    try:
-        for name, write in files.items():
-            temporary = folder / f".{name}{suffix}"
-            written.append((temporary, folder / name))
-            with open(temporary, "wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-        for temporary, final in written:
-            os.replace(temporary, final)
-    finally:
-        for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
+    with ExitStack() as places:
+        for name in reversed(list(files)):  # the place that is taken last is given up first
+            files[name](places.enter_context(replacing(folder / name)))
 
 
 def save_record(folder: str | os.PathLike[str], kind: str, version: int, record: Record) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textmix.corpus.files import replacing
 from textmix.corpus.saved_files import NUMBERS, TEXT, parse_json, read_arrays
 from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_type, check_vector
 from textmix.inference.parallel_fit import COLUMNS, MAX_GREEDY_PASSES, Saved
@@ -68,17 +68,13 @@ class FileCheckpoint:
             "settled": state.settled,
             "polished": state.polished,
         }
-        temporary = self._path.with_suffix(".tmp")
-        with open(temporary, "wb") as file:
+        with replacing(self._path, self._path.with_suffix(".tmp")) as file:
             np.savez(
                 file,
                 labels=np.concatenate(state.labels),
                 bounds=np.cumsum([0, *(part.size for part in state.labels)]),
                 notes=json.dumps(notes),
             )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self._path)
 
 
 class _OtherRunError(Exception):

@@ -107,6 +107,37 @@ def check_labels_fit(labels: NDArray[np.int32], n_documents: int, n_clusters: in
         raise ValueError(f"labels must be from −1 to {n_clusters - 1}, but one is {wrong}")
 
 
+def make_clusters(
+    sizes: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    list_starts: NDArray[Any],
+    pair_counts: NDArray[Any],
+    *,
+    labels: NDArray[np.int32] | None = None,
+    rows: NDArray[Any] | None = None,
+    list_lengths: NDArray[np.int32] | None = None,
+    pair_slots: NDArray[np.uint32] | None = None,
+    n_clusters: int | None = None,
+    n_free: int = 0,
+) -> Clusters:
+    """Clusters of these statistics, one in every slot unless n_clusters says otherwise, every list as long as its room.
+
+    What else is not given is empty: labels where none are sampled, rows, the slots of pairs where only counts are read.
+    """
+    return Clusters(
+        labels=np.empty(0, np.int32) if labels is None else labels,
+        sizes=sizes,
+        totals=totals,
+        rows=np.zeros((0, totals.size), pair_counts.dtype) if rows is None else rows,
+        list_starts=list_starts,
+        list_lengths=np.diff(list_starts).astype(np.int32) if list_lengths is None else list_lengths,
+        pair_slots=np.empty(0, np.uint32) if pair_slots is None else pair_slots,
+        pair_counts=pair_counts,
+        free_slots=np.empty(n_free, np.int32),
+        counters=np.array([sizes.size if n_clusters is None else n_clusters, 0, 0]),
+    )
+
+
 def lay_out_clusters(
     prepared: Prepared,
     labels: NDArray[np.int32],
@@ -125,17 +156,13 @@ def lay_out_clusters(
     documents, n_words = prepared.documents, prepared.list_starts.size - 1
     check_labels_fit(labels, documents.lengths.size, capacity)
     count_type = documents.counts.dtype
-    clusters = Clusters(
+    clusters = make_clusters(
+        *(np.zeros(capacity, np.int64), np.zeros(capacity, np.int64), prepared.list_starts, pairs.counts),
         labels=labels,
-        sizes=np.zeros(capacity, np.int64),
-        totals=np.zeros(capacity, np.int64),
-        rows=np.zeros((0, capacity), count_type),
-        list_starts=prepared.list_starts,
         list_lengths=np.zeros(n_words, np.int32),
         pair_slots=pairs.slots,
-        pair_counts=pairs.counts,
-        free_slots=np.empty(0 if labelled else capacity, np.int32),
-        counters=np.array([n_clusters, 0, 0]),
+        n_clusters=n_clusters,
+        n_free=0 if labelled else capacity,
     )
     count_pairs(documents, clusters)
     n_rows = n_words if sampler == "dense" else 0

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.inference.layout import build_scratch, check_labels_fit, tabulate_lengths
+from textmix.inference.layout import ROW_SHARE, build_scratch, check_labels_fit, make_clusters, tabulate_lengths
 from textmix.inference.partitioned import select_documents
 from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
@@ -28,7 +28,6 @@ from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
 FEWEST_MERGED = 1 << 18  # new pairs worth a pass over the statistics
-ROW_SHARE = 0.15  # a word gets a row when it stands in more than this share of the clusters
 WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
 
@@ -263,17 +262,11 @@ def _at_means(task: Task) -> Working:
     pair_slots = slots[labels]
     spread_rows(starts, pair_slots, counts, rows)
     prior = of_occupied(task.prior, occupied.astype(np.int64))
-    clusters = Clusters(
-        labels=np.empty(0, np.int32),
-        sizes=np.resize(sizes[occupied], n_slots),
-        totals=np.resize(totals[occupied], n_slots),
+    clusters = make_clusters(
+        *(np.resize(sizes[occupied], n_slots), np.resize(totals[occupied], n_slots), starts, counts),
         rows=rows,
-        list_starts=starts,
-        list_lengths=n_pairs.astype(np.int32),
         pair_slots=pair_slots,
-        pair_counts=counts,
-        free_slots=np.empty(0, np.int32),
-        counters=np.array([occupied.size, 0, 0]),
+        n_clusters=occupied.size,
     )
     table = tabulate_lengths(task.length_frequencies.copy(), max(counts.size, 1 << 16), clusters, model, prior)
     n_plain = int(task.length_frequencies[table.lengths].sum())
@@ -307,18 +300,7 @@ def _drawn(task: Task) -> Working:
         log_weights = log_gammas(sizes + pseudo_counts, rng)
     log_rows *= model.unit
     logs = Logs(log_weights, np.zeros(n_labels), log_rows, np.empty(0))
-    clusters = Clusters(
-        labels=np.empty(0, np.int32),
-        sizes=sizes,
-        totals=totals,
-        rows=np.empty((0, n_labels), counts.dtype),
-        list_starts=starts,
-        list_lengths=np.zeros(n_words, np.int32),
-        pair_slots=np.empty(0, np.uint32),
-        pair_counts=counts,
-        free_slots=np.empty(0, np.int32),
-        counters=np.array([n_labels, 0, 0]),
-    )
+    clusters = make_clusters(sizes, totals, starts, counts, list_lengths=np.zeros(n_words, np.int32))
     prior = task.prior._replace(labelled=True)
     table = tabulate_lengths(np.zeros(1, np.int64), 1, clusters, model, prior)
     return Working(clusters, table, logs, prior, np.arange(n_labels, dtype=np.int32), np.empty(0, np.int32))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from textmix.corpus.partitions import deal_out, put_together
 from textmix.engines.engine import Engine
 from textmix.inference.collapsed_gibbs import GibbsState
-from textmix.inference.layout import betas_of_words, plain_length_limit
+from textmix.inference.layout import betas_of_words, make_clusters, plain_length_limit
 from textmix.inference.parallel import (
     MEANS,
     Merger,
@@ -33,7 +33,7 @@ from textmix.inference.perplexity import perplexity
 from textmix.inference.run import Tick
 from textmix.inference.seeds import START, generator
 from textmix.kernels.parallel import BEST, DRAW, SCORE
-from textmix.kernels.state import Clusters, Prior
+from textmix.kernels.state import Prior
 from textmix.kernels.statistics import log_likelihood, log_prior
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 
@@ -174,18 +174,7 @@ class ParallelState:
     def log_joint(self) -> float:
         """log p(labels, words), as for collapsed sampling."""
         sizes, totals, starts, _, counts = self.statistics
-        clusters = Clusters(
-            labels=np.empty(0, np.int32),
-            sizes=sizes,
-            totals=totals,
-            rows=np.empty((0, sizes.size), counts.dtype),
-            list_starts=starts,
-            list_lengths=np.diff(starts).astype(np.int32),
-            pair_slots=np.empty(0, np.uint32),
-            pair_counts=counts,
-            free_slots=np.empty(0, np.int32),
-            counters=np.array([sizes.size, 0, 0]),
-        )
+        clusters = make_clusters(sizes, totals, starts, counts)
         likelihood = log_likelihood(clusters, self._collapsed)
         return float(likelihood + log_prior(clusters, self.prior, self.prior.mass) + self.source.log_lone_words)
 

@@ -11,6 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from textmix.inference.layout import make_clusters
 from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.kernels.conditionals import conditional_probabilities
 from textmix.kernels.state import Clusters, Documents, Model, Prior
@@ -51,18 +52,9 @@ class PartitionScorer:
         counts = _in_units(by_word.data, unit)
         totals = np.zeros(max(n_clusters, 1), np.int64)
         np.add.at(totals, by_word.indices, counts)
-        clusters = Clusters(
-            labels=np.empty(0, np.int32),
-            sizes=np.asarray(cluster_sizes, dtype=np.int64),
-            totals=totals,
-            rows=np.zeros((0, max(n_clusters, 1)), np.int64),
-            list_starts=by_word.indptr.astype(np.int64),
-            list_lengths=np.diff(by_word.indptr).astype(np.int32),
-            pair_slots=by_word.indices.astype(np.uint32),
-            pair_counts=counts,
-            free_slots=np.empty(0, np.int32),
-            counters=np.array([n_clusters, 0, 0]),
-        )
+        sizes, starts = np.asarray(cluster_sizes, dtype=np.int64), by_word.indptr.astype(np.int64)
+        slots = by_word.indices.astype(np.uint32)
+        clusters = make_clusters(sizes, totals, starts, counts, pair_slots=slots, n_clusters=n_clusters)
         model = dirichlet_multinomial(beta, n_words, unit, int(counts.max(initial=0)))
         return cls(clusters, model, prior)
 

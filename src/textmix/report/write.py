@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import uuid
 from pathlib import Path
 
+from textmix.corpus.files import replacing
 from textmix.report.page import render_page
 from textmix.report.source import Source
 from textmix.report.summary import summarise
 from textmix.results.folder import REPORT_FILE
-from textmix.results.tables import flush
 
 
 def write_report(path: str | os.PathLike[str], source: Source) -> None:
@@ -23,11 +22,5 @@ def write_report(path: str | os.PathLike[str], source: Source) -> None:
     if not target.parent.is_dir():
         raise ValueError(f'there is no folder "{target.parent}" to write "{target.name}" to')
     page = render_page(summarise(source))
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            file.write(page)
-            flush(file)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as file:
+        file.write(page.encode())

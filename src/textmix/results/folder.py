@@ -16,10 +16,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from textmix.corpus.files import flush, flush_folder
 from textmix.corpus.folder_lock import FolderLock
 from textmix.corpus.saved_files import read_json
 from textmix.corpus.saved_values import check_entries, check_number, check_strings, check_type
-from textmix.results.tables import flush
 
 RUN_FILE = "run.json"
 REPORT_FILE = "report.html"
@@ -175,15 +175,3 @@ def _is_run(folder: Path) -> bool:
 def _is_unfinished(folder: Path) -> bool:
     """Whether saving a first run to this folder broke off."""
     return not (folder / RUN_FILE).exists() and any(folder.glob(_STAGING))
-
-
-def flush_folder(folder: Path) -> None:
-    """Make new names in a folder last through a power cut; systems that cannot open folders do without."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from textmix.corpus import Corpus
 from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.files import flush
 from textmix.corpus.saved_files import MOST_LISTED, read_json
 from textmix.corpus.saved_values import check_number, check_type
 from textmix.results.clusters import N_EXAMPLES, list_clusters
@@ -32,7 +33,7 @@ from textmix.results.run import (
     trace_columns,
 )
 from textmix.results.score_files import ScoreFiles
-from textmix.results.tables import flush, save_csv, write_csv
+from textmix.results.tables import save_csv, write_csv
 from textmix.results.typical import Example, Examples
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.corpus.files import replacing
 from textmix.corpus.partition_files import PartitionCounts
 from textmix.corpus.partitions import partition_size
 from textmix.results.mixture import DocumentScorer, DocumentScores, FittedMixture
@@ -63,12 +63,8 @@ class ScoreFiles:
     def write(self, partition: int, scores: NDArray[np.float32]) -> None:
         """Keep the scores of a partition."""
         path = self._path(partition)
-        temporary = path.with_suffix(".tmp")
-        with open(temporary, "wb") as file:
+        with replacing(path, path.with_suffix(".tmp")) as file:
             file.write(np.ascontiguousarray(scores).data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
 
     def read(self, first: int, last: int) -> tuple[DocumentScores, NDArray[np.float64]]:
         """The scores and the typicality of the documents first … last − 1, in their order, once none is missing."""

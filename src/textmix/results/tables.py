@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
+from codecs import StreamWriter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -17,6 +17,7 @@ from typing import IO, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textmix.corpus.files import flush
 from textmix.corpus.saved_files import check_regular
 
 CHUNK = 8192  # rows written at a time
@@ -38,7 +39,9 @@ class Column(NamedTuple):
     values: Values
 
 
-def write_csv(file: IO[str], columns: Sequence[Column], *, header: bool = True, escape_formulas: bool = True) -> None:
+def write_csv(
+    file: IO[str] | StreamWriter, columns: Sequence[Column], *, header: bool = True, escape_formulas: bool = True
+) -> None:
     """Write a header, unless these rows follow others, and the rows; numbers with six digits, nothing for NaN."""
     writer = csv.writer(file, lineterminator="\n")
     if header:
@@ -101,12 +104,6 @@ def read_parquet(path: Path, columns: Sequence[str], most: int | None = None) ->
             return connection.execute(query, [literal_path(path)]).fetchall()
     except duckdb.Error as error:
         raise ValueError(f"{path} is missing or damaged; cluster again") from error
-
-
-def flush(file: IO[Any]) -> None:
-    """Write what is buffered through to the disk."""
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def storable(text: str) -> str:

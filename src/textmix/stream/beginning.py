@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textmix.results.folder import RUN_FILE, flush_folder
+from textmix.corpus.files import flush_folder
+from textmix.results.folder import RUN_FILE
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, Database
 from textmix.stream.head import Head
@@ -31,7 +32,7 @@ def prepare_folder(folder: Path, create: bool) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise ValueError(f'"{folder}" is a file; a stream needs a folder of its own')
-    if folder.is_dir() and not _is_run(folder) and any(map(_is_strange, folder.iterdir())):
+    if folder.is_dir() and not (folder / RUN_FILE).exists() and any(map(_is_strange, folder.iterdir())):
         raise ValueError(f'"{folder}" holds other files and is no textmix run; choose another folder')
     folder.mkdir(parents=True, exist_ok=True)
     flush_folder(folder.parent)
@@ -44,7 +45,7 @@ def _is_strange(path: Path) -> bool:
 
 def begin_stream(database: Database, folder: Path, given: StreamClusterer | None, now: int) -> None:
     """Write a new stream, with the documents of the run that the folder has, all or nothing; it forgets nothing yet."""
-    run = _read_run(folder, now) if _is_run(folder) else None
+    run = _read_run(folder, now) if (folder / RUN_FILE).exists() else None
     settings = settings_of(given or StreamClusterer())
     if run is not None:
         tokenizer = run.tokenizer.settings()
@@ -65,11 +66,6 @@ def _take_over(run: SavedRun, clusterer: StreamClusterer, database: Database, no
     database.put_documents(run.documents)
     database.put_clusters((id, now, *size) for id, size in sizes_of(clusterer).items())
     database.name_clusters(dict(enumerate(run.names)))
-
-
-def _is_run(folder: Path) -> bool:
-    """Whether a run was saved to this folder."""
-    return (folder / RUN_FILE).exists()
 
 
 def _read_run(folder: Path, now: int) -> SavedRun:

@@ -9,8 +9,8 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from textmix.corpus.files import flush_folder
 from textmix.corpus.folder_lock import FolderLock
-from textmix.results.folder import flush_folder
 from textmix.stream.database import Database
 
 _PREFIX = ".textmix-copy-"  # of the folder in which a copy is made, locked meanwhile

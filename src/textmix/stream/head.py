@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from textmix.results.folder import flush_folder
+from textmix.corpus.files import flush_folder
 
 _WRITTEN = re.compile(rb"([0-9]{20}) ([0-9a-f]{8})\n")  # of one length, so that it is overwritten in place
 _LOOKS = 5  # at a file that another program may be writing just now

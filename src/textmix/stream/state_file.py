@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from textmix.results.folder import flush_folder
+from textmix.corpus.files import flush_folder
 from textmix.stream import schema
 from textmix.stream.head import Head
 from textmix.stream.reserve import Reserve

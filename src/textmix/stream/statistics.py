@@ -18,6 +18,7 @@ from textmix.inference.layout import (
     SPARE_SLOTS,
     build_scratch,
     check_labels_fit,
+    make_clusters,
     n_active_clusters,
     plain_length_limit,
     tabulate_lengths,
@@ -178,17 +179,14 @@ class StreamStatistics:
         n_pairs = max(2 * int(ends[-1]), FEWEST_PAIRS)
         self._needed, self._word_counts = np.zeros(n_words, np.int32), np.zeros(n_words, np.int64)
         self._tail = ends[-1:].copy()
-        self.clusters = Clusters(
+        self.clusters = make_clusters(
+            *(np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)),
+            *((ends - self._rooms).astype(np.int32), np.empty(n_pairs, np.int32)),
             labels=labels,
-            sizes=np.zeros(capacity, np.int64),
-            totals=np.zeros(capacity, np.int64),
-            rows=np.zeros((0, capacity), np.int32),
-            list_starts=(ends - self._rooms).astype(np.int32),
             list_lengths=np.zeros(n_words, np.int32),
             pair_slots=np.empty(n_pairs, np.uint32),
-            pair_counts=np.empty(n_pairs, np.int32),
-            free_slots=np.empty(capacity, np.int32),
-            counters=np.array([n_slots, 0, 0]),
+            n_clusters=n_slots,
+            n_free=capacity,
         )
         count_pairs(documents, self.clusters)
         self.tabulate()
