@@ -279,10 +279,9 @@ def test_the_page_says_why_figures_are_missing(tmp_path):
 def test_a_run_of_n_sweeps_is_the_beginning_of_a_longer_one():
     rng = np.random.default_rng(1)
     counts = rng.poisson(np.repeat(rng.gamma(0.3, 1.0, (6, 40)), 20, axis=0))
-    longer = mixture("GSDMM", 9, 3, 6, tol=0, track_perplexity=True).fit(counts)
+    longer = mixture("GSDMM", 9, 3, 6, tol=0).fit(counts)
     for n in range(1, 7):
         shorter = mixture("GSDMM", 9, 3, n, tol=0).fit(counts)
-        assert shorter.perplexity() == pytest.approx(longer.trace_["perplexity"][n - 1], rel=1e-9)
         assert shorter.log_joint_ == pytest.approx(longer.trace_["log_joint"][n - 1], rel=1e-12)
 
 

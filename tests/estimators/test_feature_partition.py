@@ -613,9 +613,6 @@ def test_faulty_counts_are_refused(variant):
         ("beta", [0, -1.0, np.nan, np.inf, 1e-9, 1e9, "x", [1.0], np.ones(5), np.full(4, np.nan), np.ones((2, 2))]),
         ("learn", ["nonsense", ["nonsense"], ["alpha", "gamma"], {"eta"}, ["auto"], 3, [1]]),
         ("learn_after", [0, -1, 1.5, "soon"]),
-        ("alpha_prior", [(1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), (1.0, np.inf), (1, 1, 1), "flat", None, 2.0]),
-        ("lam_prior", [(1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), (1.0, np.inf), (1, 1, 1), "flat", None, 2.0]),
-        ("beta_prior", [(1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), (1.0, np.inf), (1, 1, 1), "flat", None, 2.0]),
         ("threshold", [-0.1, 1.0, np.nan]),
         ("init", ["k-means", None, [0], [0.0, 1.0, 0.0], [0, 1, 30], [0, -1, 0], [[0], [1], [0]]]),
         ("init_words", ["two", 1]),
@@ -642,7 +639,7 @@ def test_faulty_settings_are_named(inference, name, values):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("lam", ["a"] * 4), ("beta", ["a"] * 4), ("alpha_prior", ("a", "b")), ("beta_prior", ("a", "b"))],
+    [("lam", ["a"] * 4), ("beta", ["a"] * 4)],
 )
 def test_words_where_numbers_belong_are_named(name, value):
     with pytest.raises(ValueError, match=name):

@@ -27,7 +27,6 @@ _COLLAPSED = {
     "inference": ["gibbs", "metropolis", "parallel"],
     "switch": ["auto", 1, 2],
     "polish": [True, False],
-    "track_perplexity": [False, True],
     "n_jobs": [1, 2],
     "alpha": [0.1, 1e-300, 1e6, "learn"],
     "beta": [0.1, 1e-9, 100.0, "learn"],

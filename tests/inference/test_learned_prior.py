@@ -263,10 +263,3 @@ def test_documents_without_words_are_no_obstacle():
     assert model.alpha_ > 0.0
     nothing = DirichletMultinomialMixture(3, alpha="learn", beta="learn").fit(np.zeros((2, 3), int))
     assert nothing.n_clusters_ == 0
-
-
-@pytest.mark.parametrize("prior", [(1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), "gamma"])
-@pytest.mark.parametrize("name", ["alpha_prior", "beta_prior"])
-def test_faulty_priors_are_refused(name, prior):
-    with pytest.raises(ValueError, match=name):
-        DirichletProcessMixture(alpha="learn", beta="learn", **{name: prior}).fit(topics())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 
 import numba
 import numpy as np
@@ -27,7 +28,7 @@ from kernels.ladder import (
 )
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.inference.collapsed_gibbs import GibbsState
-from textmix.inference.metropolis import MAX_CANDIDATES, MetropolisSweeps
+from textmix.inference.metropolis import MAX_CANDIDATES, MetropolisSettings, MetropolisSweeps
 from textmix.kernels.jit import kernel
 from textmix.kernels.metropolis import build_alias, draw_alias, metropolis_sweep, refresh, uniform_at
 from textmix.kernels.state import N_ACCEPTED, N_PROPOSED, N_SLOTS, Alias
@@ -489,8 +490,8 @@ def topics(seed: int = 0) -> np.ndarray:
     [
         DirichletMultinomialMixture(10, inference="metropolis", tol=0, n_sweeps=40),
         DirichletMultinomialMixture(10, np.linspace(0.1, 1, 10), inference="metropolis", tol=0, n_sweeps=40),
-        DirichletProcessMixture(1.0, inference="metropolis", tol=0, n_sweeps=40, n_steps=2),
-        DirichletProcessMixture(1.0, inference="metropolis", tol=0, n_sweeps=40, switch=3, refresh_every=5),
+        DirichletProcessMixture(1.0, inference="metropolis", tol=0, n_sweeps=40),
+        DirichletProcessMixture(1.0, inference="metropolis", tol=0, n_sweeps=40, switch=3),
     ],
     ids=["finite", "clusters differ", "process", "switch"],
 )
@@ -509,8 +510,10 @@ def test_estimators_find_the_topics(model):
     np.testing.assert_array_equal(model.labels_, again.labels_)
 
 
-def test_sweeps_go_on_frozen_after_levelling_off():
-    model = DirichletMultinomialMixture(10, inference="metropolis", n_sweeps=200, refresh_every=6).fit(topics())
+def test_sweeps_go_on_frozen_after_levelling_off(monkeypatch):
+    every_six = partial(MetropolisSettings, 6)
+    monkeypatch.setattr("textmix.estimators.gibbs_mixture.MetropolisSettings", every_six)
+    model = DirichletMultinomialMixture(10, inference="metropolis", n_sweeps=200).fit(topics())
     assert model.n_iter_ < 200
     assert model.converged_
     assert (model.trace_["n_refreshed"][-6:] == 0).all()

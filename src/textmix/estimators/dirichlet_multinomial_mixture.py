@@ -35,8 +35,6 @@ class DirichletMultinomialMixture(GibbsMixture):
     beta : float, "learn" or array of shape (n_words,), default=0.1
         Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": as alpha. An array: one for each
         word, by its frequency for instance.
-    alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
-        Gamma priors of what is learned.
     inference : {"gibbs", "metropolis", "parallel", "auto"}, default="gibbs"
         "gibbs": exact collapsed Gibbs sampling. "metropolis": Gibbs until few documents move, then
         Metropolis-Hastings, whose sweeps cost the same for any number of clusters (X-DMM); near the exact distribution
@@ -61,10 +59,6 @@ class DirichletMultinomialMixture(GibbsMixture):
         until no more than a share of `tol` would. False: the last sample.
     outlier_size : int, default=1
         Documents in clusters of at most so many documents are outliers.
-    refresh_every : int or None, default=None
-        Metropolis: sweeps until a document's proposal is made anew; None: as many as there are clusters at the switch.
-    n_steps : int, default=1
-        Metropolis: proposals to a document in a sweep.
     switch : int or "auto", default="auto"
         Metropolis: Gibbs sweeps before; "auto": until a sweep moves fewer than a tenth of the documents.
     word_probabilities : {"means", "sampled", "uncollapsed"}, default="means"
@@ -79,9 +73,6 @@ class DirichletMultinomialMixture(GibbsMixture):
         The Dask cluster; None starts one on this machine.
     n_jobs : int or None, default=-1
         Parallel: threads, −1 for as many as there are cores. Labels do not depend on it.
-    track_perplexity : bool, default=False
-        Whether the trace has the perplexity after each sweep, which costs about as much as a sweep; the parallel
-        sampler has it in any case, for the clusters that a sweep began with.
     random_state : int, Generator, RandomState or None, default=0
         The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
     progress : bool or None, default=None

@@ -37,16 +37,14 @@ class DirichletProcessMixture(GibbsMixture):
     beta : float, "learn" or array of shape (n_words,), default=0.02
         Pseudo-count of each word in each cluster. Larger: fewer clusters. "learn": drawn in each sweep (a slice step),
         from 0.02 on. An array: one for each word.
-    alpha_prior, beta_prior : (shape, rate), default=(1, 0.01) and (1, 1)
-        Gamma priors of what is learned.
     n_start_clusters : int, default=1
         Number of random clusters to start from (K_0 of Algorithm 1), at most max_clusters.
     max_clusters : int or None, default=None
         At most this many clusters: a finite mixture of K = max_clusters stands for the process, α/K being the
         pseudo-count of each cluster (DMAFP, 3.2). It does not go with alpha="learn". None: no limit with Gibbs
         sampling; for metropolis and parallel, which need one, 2,000 or the number of documents if that is smaller.
-    inference, n_sweeps, tol, sampler, polish, outlier_size, refresh_every, n_steps, switch, word_probabilities, \
-leave_out, engine, client, n_jobs, track_perplexity, random_state, progress
+    inference, n_sweeps, tol, sampler, polish, outlier_size, switch, word_probabilities, leave_out, engine, \
+client, n_jobs, random_state, progress
         As for DirichletMultinomialMixture, and so are the fitted attributes.
     """
 

@@ -27,7 +27,6 @@ from textmix.estimators.feature_partition_settings import (
 from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
 from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
 from textmix.inference.em import Assigned, Mixture
-from textmix.inference.hyperparameters import check_prior
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.inference.starts import best_of_starts
@@ -75,15 +74,13 @@ class FeaturePartitionMixture(ScoredMixture):
         the normalised form.
     learn : "auto", None, or a collection of names, default="auto"
         Which of these are learned, from the values given: "alpha", "omega", "lambda" (the same for all words), "beta"
-        (the same for all words, under beta_prior). For inference="variational" by eq. 31 to 34, and also
+        (the same for all words). For inference="variational" by eq. 31 to 34, and also
         "lambda_vector", a λ for each word (eq. 33), and "beta_vector" (eq. 34 as printed: it is solved by β = τ_0, so
         that β grows at every step and never settles). For "gibbs" they are drawn. "auto" is alpha, omega and
         lambda_vector, or all four. None: all are held.
     learn_after : int or "auto", default="auto"
         Iterations or sweeps before learning begins (earlier if the bound barely changes any more); auto: 5, or a
         quarter of all sweeps. Learned while every word is still discriminative, ω would become 1 and never leave it.
-    alpha_prior, lam_prior, beta_prior : (shape, rate), default=(1, 0.01), (1, 1) and (1, 1)
-        Gamma priors for what is drawn, and for "beta".
     threshold : float, default=0.7
         ε: words of a larger relevance are discriminative.
     init : {"nearly_uniform", "random"} or array of shape (n_documents,), default="nearly_uniform"
@@ -147,9 +144,6 @@ class FeaturePartitionMixture(ScoredMixture):
         "beta": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
         "learn": ["array-like", set, frozenset, str, None],
         "learn_after": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "alpha_prior": ["array-like"],
-        "lam_prior": ["array-like"],
-        "beta_prior": ["array-like"],
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "init": [StrOptions({"nearly_uniform", "random"}), "array-like"],
         "init_words": [StrOptions({"all", "one"})],
@@ -178,9 +172,6 @@ class FeaturePartitionMixture(ScoredMixture):
     beta: Any = "auto"
     learn: Any = "auto"
     learn_after: Any = "auto"
-    alpha_prior: Any = (1.0, 0.01)
-    lam_prior: Any = (1.0, 1.0)
-    beta_prior: Any = (1.0, 1.0)
     threshold: float = 0.7
     init: Any = "nearly_uniform"
     init_words: str = "all"
@@ -260,7 +251,7 @@ class FeaturePartitionMixture(ScoredMixture):
         learned = check_learned(self.learn, self.inference, start)
         if not self.partition:
             learned -= {"omega", "beta", "beta_vector"}
-        n_clusters, priors = int(self.max_clusters), self._check_priors()
+        n_clusters, priors = int(self.max_clusters), HyperparameterPriors()
         settings: Any
         if self.inference == "variational":
             settings = VariationalSettings(
@@ -290,13 +281,6 @@ class FeaturePartitionMixture(ScoredMixture):
             n_kept=min(int(self.n_kept), n_sweeps),
         )
         return partial(fit_blocked_gibbs, settings=settings)
-
-    def _check_priors(self) -> HyperparameterPriors:
-        return HyperparameterPriors(
-            alpha=check_prior(self.alpha_prior, "alpha_prior"),
-            word=check_prior(self.lam_prior, "lam_prior"),
-            background=check_prior(self.beta_prior, "beta_prior"),
-        )
 
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         return Representation(matrix)

@@ -16,7 +16,7 @@ from textmix.corpus.disk import DiskCorpus
 from textmix.engines.engine import ENGINES, make_engine
 from textmix.estimators.counts import check_counts, sum_by_cluster
 from textmix.estimators.partition_mixture import PartitionMixture
-from textmix.inference.hyperparameters import GammaPrior, check_prior
+from textmix.inference.hyperparameters import ALPHA_PRIOR, BETA_PRIOR
 from textmix.inference.metropolis import MetropolisSettings
 from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
 from textmix.inference.parallel_fit import Checkpoint, FittedParallel, ParallelSettings, fit_parallel
@@ -35,22 +35,17 @@ class GibbsMixture(PartitionMixture):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"}), "array-like"],
-        "alpha_prior": ["array-like"],
-        "beta_prior": ["array-like"],
         "n_sweeps": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "sampler": [StrOptions({"auto", "sparse", "dense"})],
         "polish": ["boolean"],
         "outlier_size": [Interval(Integral, 0, None, closed="left")],
         "inference": [StrOptions({"gibbs", "metropolis", "parallel", "auto"})],
-        "refresh_every": [Interval(Integral, 1, None, closed="left"), None],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
         "switch": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "word_probabilities": [StrOptions({MEANS, SAMPLED, UNCOLLAPSED})],
         "leave_out": ["boolean"],
         "engine": [StrOptions(set(ENGINES))],
         "n_jobs": [Integral, None],
-        "track_perplexity": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
         "progress": ["boolean", None],
     }
@@ -58,23 +53,18 @@ class GibbsMixture(PartitionMixture):
     _beta_to_start_from: ClassVar[float]
 
     _: KW_ONLY
-    alpha_prior: Any = (1.0, 0.01)
-    beta_prior: Any = (1.0, 1.0)
     inference: str = "gibbs"
     n_sweeps: int = 100
     tol: float = 1e-3
     sampler: str = "auto"
     polish: bool = True
     outlier_size: int = 1
-    refresh_every: int | None = None
-    n_steps: int = 1
     switch: int | str = "auto"
     word_probabilities: str = "means"
     leave_out: bool = True
     engine: str = "threads"
     client: Any = None
     n_jobs: int | None = -1
-    track_perplexity: bool = False
     random_state: Any = 0
     progress: bool | None = None
 
@@ -165,21 +155,18 @@ class GibbsMixture(PartitionMixture):
         return "parallel" if n_entries >= PARALLEL_FROM and not learns else "gibbs"
 
     def _sampler_settings(self, n_documents: int) -> SamplerSettings:
-        # There is nothing to learn from no documents.
-        alpha_prior, beta_prior = self._learned_priors() if n_documents > 0 else (None, None)
+        learns = n_documents > 0  # there is nothing to learn from none
         metropolis = None
         if self.inference_ == "metropolis":
-            switch = None if isinstance(self.switch, str) else int(self.switch)
-            metropolis = MetropolisSettings(self.refresh_every, int(self.n_steps), switch)
+            metropolis = MetropolisSettings(switch=None if isinstance(self.switch, str) else int(self.switch))
         return SamplerSettings(
             int(self.n_sweeps),
             float(self.tol),
             self.sampler,
             bool(self.polish),
-            alpha_prior,
-            beta_prior,
+            ALPHA_PRIOR if learns and _is_learn(self.alpha) else None,
+            BETA_PRIOR if learns and _is_learn(self.beta) else None,
             metropolis,
-            bool(self.track_perplexity),
         )
 
     def _fit_parallel(
@@ -197,12 +184,6 @@ class GibbsMixture(PartitionMixture):
         )
         with make_engine(self.engine, self.n_jobs, self.client) as engine:
             return fit_parallel(source, start, beta, prior, settings, seed, engine, progress, checkpoint)
-
-    def _learned_priors(self) -> tuple[GammaPrior | None, GammaPrior | None]:
-        """The Gamma priors of α and β, None where they are held."""
-        alpha_prior = check_prior(self.alpha_prior, "alpha_prior")
-        beta_prior = check_prior(self.beta_prior, "beta_prior")
-        return alpha_prior if _is_learn(self.alpha) else None, beta_prior if _is_learn(self.beta) else None
 
 
 def _is_learn(value: Any) -> bool:

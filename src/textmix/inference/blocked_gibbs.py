@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import logit, xlogy
 
 from textmix.engines.threads import Threads
-from textmix.inference.hyperparameters import CountProfile, GammaPrior
+from textmix.inference.hyperparameters import ALPHA_PRIOR, BETA_PRIOR, CountProfile, GammaPrior
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
@@ -47,9 +47,9 @@ LEAST_RELEVANCE = 1e-9  # of a word in the normalised form, so that its prior st
 class HyperparameterPriors:
     """Gamma priors of the hyperparameters that are drawn; that of ω is uniform."""
 
-    alpha: GammaPrior
-    word: GammaPrior
-    background: GammaPrior
+    alpha: GammaPrior = ALPHA_PRIOR
+    word: GammaPrior = BETA_PRIOR
+    background: GammaPrior = BETA_PRIOR
 
 
 @dataclass(frozen=True)

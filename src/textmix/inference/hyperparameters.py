@@ -38,17 +38,8 @@ class GammaPrior(NamedTuple):
 
 
 FLAT = GammaPrior(1.0, 0.0)
-
-
-def check_prior(value: Any, name: str) -> GammaPrior:
-    """A Gamma prior from a user's (shape, rate)."""
-    try:
-        numbers = np.asarray(value, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        numbers = np.empty(0)
-    if numbers.size != 2 or not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
-        raise ValueError(f"{name} must be (shape, rate) of a Gamma distribution, both above 0, not {value!r}")
-    return GammaPrior(float(numbers[0]), float(numbers[1]))
+ALPHA_PRIOR = GammaPrior(1.0, 0.01)  # of what estimators learn; vague
+BETA_PRIOR = GammaPrior(1.0, 1.0)
 
 
 def maximise_symmetric(size: int, n_rows: int, log_total: float, prior: GammaPrior = FLAT) -> float:

@@ -17,9 +17,8 @@ from textmix.inference.layout import betas_of_words, prepare_documents
 from textmix.inference.learned_prior import LearnedPrior
 from textmix.inference.metropolis import MetropolisSettings, MetropolisSweeps
 from textmix.inference.ordering import order_by_size, slots_in_order
-from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.inference.progress import Progress
-from textmix.inference.run import Move, Outcome, Tick, Trace, run
+from textmix.inference.run import Outcome, Tick, Trace, run
 from textmix.inference.seeds import START, generator
 from textmix.inference.stopping import WINDOW, no_document_moved, settled_sampler
 from textmix.kernels.state import Prior
@@ -44,7 +43,6 @@ class SamplerSettings:
     alpha_prior: GammaPrior | None = None  # None: α is held
     beta_prior: GammaPrior | None = None
     metropolis: MetropolisSettings | None = None  # None: Gibbs sweeps to the end
-    perplexity: bool = False  # whether the trace has it
 
 
 HELD = SamplerSettings(0, 0.0, "auto", polish=False)  # labels as they are
@@ -102,11 +100,8 @@ def fit_partition(
     if settings.alpha_prior is not None or settings.beta_prior is not None:
         learned = LearnedPrior(state, counts, settings.alpha_prior, settings.beta_prior)
     sampler = Sampler(state, learned, settings, seed)
-    moves: list[Move] = [sampler.sweep]
-    if settings.perplexity:
-        moves.append(_perplexity_move(state, counts, beta))
     outcome = run(
-        moves,
+        [sampler.sweep],
         n_sweeps=settings.n_sweeps,
         n_documents=has_words.size,
         settled=sampler.settled,
@@ -143,8 +138,7 @@ def fit_partition(
 def _trace_columns(settings: SamplerSettings) -> list[str]:
     learned = [("alpha", settings.alpha_prior), ("beta", settings.beta_prior)]
     names = [name for name, prior in learned if prior is not None]
-    more = [("n_refreshed", settings.metropolis is not None), ("perplexity", settings.perplexity)]
-    names += ["log_joint", *(name for name, wanted in more if wanted)]
+    names += ["log_joint"] if settings.metropolis is None else ["log_joint", "n_refreshed"]
     return ["n_clusters", "n_moved", *names, "seconds"]
 
 
@@ -205,27 +199,6 @@ class Sampler:
         if not self._has_levelled and n_done <= self._first_frozen and self._levelled(trace):
             self._first_frozen, self._has_levelled = n_done, True
         return self._has_levelled and n_done >= self._first_frozen + self._n_frozen
-
-
-def _perplexity_move(state: GibbsState, counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]) -> Move:
-    """Records the perplexity of all documents after the sweep; it costs about as much as a sweep."""
-    n_tokens = float(counts.data.sum(dtype=np.float64))
-
-    def move(index: int, tick: Tick) -> Mapping[str, float]:
-        drawn = state.model.beta if isinstance(beta, float) else beta
-        model = dirichlet_multinomial(
-            betas_of_words(drawn, state.prepared.words),
-            counts.shape[1],
-            state.prepared.unit,
-            state.prepared.max_word_total,
-            at_mean=True,
-        )
-        log_p = log_predictive(state.prepared.documents, state.clusters, model, state.prior)
-        log_betas = sum_log_betas(counts.indices, counts.data, drawn)
-        n_others = max(state.n_documents - 1, 0)
-        return {"perplexity": perplexity(log_p, state.n_documents, n_others, n_tokens, log_betas, model, state.prior)}
-
-    return move
 
 
 def _polish(
