@@ -99,6 +99,7 @@ FINE = {  # what is nothing to complain of
     *((name, damage) for name in ARRAYS if name.startswith(ANY_NUMBER) for damage in ("negative", "huge", "last huge")),
     *((name, damage) for name in ARRAYS if "trace" in name for damage in ("fraction", "nan", "infinite")),
 }
+OPTIONAL = ("corpus/times.npy", "model/trace_n_clusters.npy")
 CASES = [(name, damage) for name in ARRAYS for damage in (*SHAPES, *VALUES) if (name, damage) not in FINE]
 
 
@@ -117,9 +118,21 @@ def test_an_array_that_cannot_be_is_refused(run, name, damage):
     assert str(run) in str(refused.value)
 
 
+@pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OPTIONAL])
+def test_an_array_that_is_not_listed_is_missed(run, name):
+    part, file = name.split("/")
+    path = run / part / f"{part}.json"
+    manifest = json.loads(path.read_text())
+    del manifest["checksums"][file]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match=r"is not a complete|do not belong together|cannot be read"):
+        textmix.load(run)
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
+        ("model/stabilities.npy", lambda a: a[:0], r"stabilities\.npy has"),
         ("corpus/indices.npy", lambda a: np.flip(a), r"indices\.npy does not rise within row 0"),
         ("corpus/indices.npy", lambda a: a[[0, 0, *range(2, a.size)]], r"indices\.npy does not rise within row 0"),
         ("corpus/row_starts.npy", lambda a: a[[0, 2, 1, *range(3, a.size)]], r"row_starts\.npy falls"),

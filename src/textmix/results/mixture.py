@@ -15,7 +15,7 @@ from textmix.engines.threads import threads
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
-from textmix.results.mixture_values import KNOWN, TRACE, read_values
+from textmix.results.mixture_values import CONSENSUS, KNOWN, TRACE, read_values
 
 _KIND = "model"
 _VERSION = 1
@@ -133,7 +133,7 @@ class FittedMixture:
         estimator._twins = self.twins
         estimator._counts = counts
         estimator._vocabulary = vocabulary
-        if self.stabilities.size:
+        if self.estimator == CONSENSUS:
             setattr(estimator, STABILITIES, self.stabilities)
             setattr(estimator, KNOWN, self.known_clusters)
             setattr(estimator, KNOWN_DOCUMENTS, self.known_documents)

@@ -23,7 +23,8 @@ from textmix.corpus.saved_values import (
 )
 from textmix.kernels.state import Prior
 
-KNOWN = "known_clusters_"  # of estimators that have it
+CONSENSUS = "ConsensusMixture"  # the estimator of several runs: its clusters have a stability, and may be known
+KNOWN = "known_clusters_"  # of that estimator
 TRACE = "trace_"  # before the names of a trace's arrays
 
 
@@ -67,9 +68,9 @@ def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any])
         "converged": settings["converged"],
         "log_joint": float(settings["log_joint"]),
         "inference": inference,
-        "stabilities": _read_stabilities(arrays.get("stabilities", np.empty(0)), sizes.size),
+        "stabilities": _read_stabilities(arrays, sizes.size if settings["estimator"] == CONSENSUS else 0),
         "known_clusters": _read_known_clusters(settings.get(KNOWN, {}), sizes.size),
-        "known_documents": _read_documents(arrays.get("known_documents", np.empty(0, np.int64)), labels.size),
+        "known_documents": _read_documents(arrays["known_documents"], labels.size),
     }
 
 
@@ -113,8 +114,9 @@ def _read_trace(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return trace
 
 
-def _read_stabilities(stabilities: NDArray[Any], n_clusters: int) -> NDArray[np.float64]:
-    check_vector("stabilities.npy", stabilities, "f", n_clusters if stabilities.size else 0)
+def _read_stabilities(arrays: Mapping[str, NDArray[Any]], n_clusters: int) -> NDArray[np.float64]:
+    stabilities = arrays["stabilities"]
+    check_vector("stabilities.npy", stabilities, "f", n_clusters)
     check_range("stabilities.npy", stabilities[~np.isnan(stabilities)], 0.0, 1.0)
     return stabilities.astype(np.float64, copy=False)
 
