@@ -15,8 +15,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators import ConsensusMixture
-from textmix.estimators.counts import canonical, sum_by_cluster
+from textmix.estimators.counts import canonical
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.feature_partition_mixture import FeaturePartitionMixture
 from textmix.estimators.partition_mixture import PartitionMixture

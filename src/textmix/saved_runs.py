@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from textmix.clustering import MODELS, Clustering
 from textmix.corpus import Corpus
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.corpus.saved_files import inner_folder
 from textmix.corpus.saved_values import check_number
 from textmix.estimators import ConsensusMixture
-from textmix.estimators.counts import sum_by_cluster
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.clusters import Cluster, Clusters, list_clusters

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 import reference
 from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
-from textmix.estimators.counts import sum_by_cluster
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators.guidance import Guidance, count_once, know_copies
 from textmix.inference import consensus, consensus_fit
 from textmix.inference.guidance import Documents

@@ -182,9 +182,10 @@ def _digest_file(path: Path) -> str:
 
 
 def _timeless(value: Any) -> Any:
+    """Without what the clock says, and sums to ten digits: these depend on the order of their terms."""
     if isinstance(value, dict):
         return {name: _timeless(each) for name, each in value.items() if name not in OF_THE_CLOCK}
-    return value
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
 def _describe(settings: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import scipy.sparse
 import reference
 import textmix
 from textmix import ConsensusMixture
-from textmix.estimators.counts import sum_by_cluster
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.results import background
 from textmix.results.background import Background
 

@@ -170,3 +170,25 @@ _CHECKS = {
     "lil": _check_lists,
     "dia": _check_diagonals,
 }
+
+
+def sum_by_cluster(matrix: Any, labels: NDArray[np.int32], n_clusters: int) -> csr_array:
+    """Word counts of each cluster: sums of the rows of a sparse or dense matrix by label."""
+    # Documents by cluster; those without words, label −1, come first and are left out.
+    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
+    members = np.argsort(labels, kind="stable")[sizes[0] :]
+    values: NDArray[Any] = matrix.data if is_sparse(matrix) else matrix
+    wide = np.float64 if values.dtype.kind == "f" else np.int64
+    # The type of the counts where it holds the sums, so that SciPy need not copy them.
+    fits = (
+        values.dtype.kind in "iu"
+        and values.min(initial=0) >= 0
+        and values.sum(dtype=np.float64) < np.iinfo(values.dtype).max
+    )
+    membership = csr_array(
+        (np.ones(members.size, values.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
+        shape=(n_clusters, labels.size),
+    )
+    sums = csr_array(membership @ matrix, dtype=wide)
+    sums.sort_indices()
+    return sums

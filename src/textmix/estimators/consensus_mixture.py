@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.corpus import Corpus
-from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.corpus.matrix import sum_by_cluster
+from textmix.estimators.counts import check_counts
 from textmix.estimators.guidance import Guidance, arrange, count_once, know_copies, read_guidance, weigh_copies
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.consensus import (
@@ -32,7 +33,7 @@ from textmix.inference.identical import are_first, count_twins, group_twins, put
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
-from textmix.inference.partition import HELD, fit_partition
+from textmix.inference.partition import score_labels
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.kernels.state import Prior
@@ -266,8 +267,8 @@ class ConsensusMixture(PartitionMixture):
         """Make this partition the fitted one."""
         n_found = int(labels.max(initial=-1)) + 1
         prior = finite_dirichlet(max(int(self.n_start_clusters), n_found), float(self.alpha))
-        held = fit_partition(counts, whole, labels, float(self.beta), prior, HELD, 0, Progress(shown=False))
-        partition = replace(held, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
+        scored = score_labels(counts, whole, labels, float(self.beta), prior)
+        partition = replace(scored, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
         self.cluster_stabilities_ = np.full(n_found, np.nan)
         if self._runs.size:
             self.cluster_stabilities_ = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from textmix.corpus import Corpus
-from textmix.corpus.matrix import MAX_TOTAL, check_sparse, is_sparse
+from textmix.corpus.matrix import MAX_TOTAL, check_sparse
 from textmix.kernels import counts as count_kernels
 
 
@@ -59,28 +59,6 @@ def canonical(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
 def _place(matrix: scipy.sparse.csr_array, entry: int) -> str:
     row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
     return f"in row {row}, column {matrix.indices[entry]}"
-
-
-def sum_by_cluster(matrix: Any, labels: NDArray[np.int32], n_clusters: int) -> scipy.sparse.csr_array:
-    """Word counts of each cluster: sums of the rows of a sparse or dense matrix by label."""
-    # Documents by cluster; those without words, label −1, come first and are left out.
-    sizes = np.bincount(labels + 1, minlength=n_clusters + 1)
-    members = np.argsort(labels, kind="stable")[sizes[0] :]
-    values: NDArray[Any] = matrix.data if is_sparse(matrix) else matrix
-    wide = np.float64 if values.dtype.kind == "f" else np.int64
-    # The type of the counts where it holds the sums, so that SciPy need not copy them.
-    fits = (
-        values.dtype.kind in "iu"
-        and values.min(initial=0) >= 0
-        and values.sum(dtype=np.float64) < np.iinfo(values.dtype).max
-    )
-    membership = scipy.sparse.csr_array(
-        (np.ones(members.size, values.dtype if fits else wide), members, np.append(0, np.cumsum(sizes[1:]))),
-        shape=(n_clusters, labels.size),
-    )
-    sums = scipy.sparse.csr_array(membership @ matrix, dtype=wide)
-    sums.sort_indices()
-    return sums
 
 
 def check_labels(labels: Any, used: NDArray[np.bool_], n_clusters: int, name: str = "n_clusters") -> NDArray[np.int32]:

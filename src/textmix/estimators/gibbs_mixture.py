@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from textmix.corpus import Corpus
 from textmix.corpus.disk import DiskCorpus
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.engines.engine import ENGINES, make_engine
-from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.estimators.counts import check_counts
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.hyperparameters import ALPHA_PRIOR, BETA_PRIOR
 from textmix.inference.metropolis import MetropolisSettings

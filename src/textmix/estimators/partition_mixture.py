@@ -13,11 +13,11 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.corpus.matrix import sum_by_cluster
+from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.partition import HELD, FittedPartition, fit_partition
-from textmix.inference.progress import Progress
+from textmix.inference.partition import FittedPartition, score_labels
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
@@ -71,8 +71,8 @@ class PartitionMixture(DocumentMixture):
         other, counts = copy(self), self._training_counts()
         n_clusters = int(labels.max(initial=-1)) + 1
         prior = self._prior._replace(max_clusters=max(self._prior.max_clusters, n_clusters))
-        held = fit_partition(counts, self._unit == 1.0, labels, self._beta, prior, HELD, 0, Progress(shown=False))
-        partition = replace(held, trace=self.trace_, n_sweeps=self.n_iter_, converged=self.converged_)
+        scored = score_labels(counts, self._unit == 1.0, labels, self._beta, prior)
+        partition = replace(scored, trace=self.trace_, n_sweeps=self.n_iter_, converged=self.converged_)
         other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts)
         other._polished = False  # a label need not be the most probable one any more
         return other

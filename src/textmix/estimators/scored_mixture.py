@@ -11,9 +11,9 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.corpus.matrix import is_sparse
+from textmix.corpus.matrix import is_sparse, sum_by_cluster
 from textmix.engines.threads import threads
-from textmix.estimators.counts import check_counts, sum_by_cluster
+from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.em import Assigned, Documents, Mixture, assign_documents
 from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words

@@ -23,7 +23,7 @@ from textmix.engines.threads import side_by_side
 from textmix.inference.guidance import Documents, known_clusters, known_gains, let_go, start_labels
 from textmix.inference.identical import count_twins, group_twins, put_twins_together
 from textmix.inference.ordering import order_by_size
-from textmix.inference.partition import HELD, FittedPartition, SamplerSettings, fit_partition
+from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition, score_labels
 from textmix.inference.progress import Progress, Task
 from textmix.inference.seeds import START, generator
 from textmix.kernels.counts import document_frequencies, draw_words
@@ -151,8 +151,8 @@ def fit_documents(
     if np.array_equal(labels, fitted.labels):
         return fitted
     prior = prior._replace(max_clusters=max(prior.max_clusters, int(labels.max()) + 1))
-    held = fit_partition(documents.counts, whole, labels, beta, prior, HELD, own_seed, progress)
-    return replace(fitted, labels=labels, log_joint=held.log_joint, converged=False)
+    scored = score_labels(documents.counts, whole, labels, beta, prior)
+    return replace(fitted, labels=labels, log_joint=scored.log_joint, converged=False)
 
 
 def n_visits(documents: Documents, n_sweeps: int) -> int:

@@ -10,15 +10,17 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.corpus.matrix import sum_by_cluster
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.hyperparameters import GammaPrior
 from textmix.inference.identical import count_twins, put_twins_together
-from textmix.inference.layout import betas_of_words, prepare_documents
+from textmix.inference.layout import betas_of_words, fixed_point_scale, prepare_documents
 from textmix.inference.learned_prior import LearnedPrior
 from textmix.inference.metropolis import MetropolisSettings, MetropolisSweeps
 from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
 from textmix.inference.run import Outcome, Tick, Trace, run
+from textmix.inference.scoring import log_joint
 from textmix.inference.seeds import START, generator
 from textmix.inference.stopping import WINDOW, no_document_moved, settled_sampler
 from textmix.kernels.state import Prior
@@ -43,9 +45,6 @@ class SamplerSettings:
     alpha_prior: GammaPrior | None = None  # None: α is held
     beta_prior: GammaPrior | None = None
     metropolis: MetropolisSettings | None = None  # None: Gibbs sweeps to the end
-
-
-HELD = SamplerSettings(0, 0.0, "auto", polish=False)  # labels as they are
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,31 @@ def fit_partition(
         unit=prepared.unit,
         beta=state.model.beta if isinstance(beta, float) else beta,
         prior=of_occupied(state.prior, slots_in_order(state.labels, labels)),
+    )
+
+
+def score_labels(
+    counts: scipy.sparse.csr_array,
+    whole: bool,
+    labels: NDArray[np.int32],
+    beta: float | NDArray[np.float64],
+    prior: Prior,
+) -> FittedPartition:
+    """A partition that is given, not sampled: its clusters ordered by size, and what it scores."""
+    labels = np.where(np.diff(counts.indptr) > 0, labels, -1).astype(np.int32)
+    sizes = np.bincount(labels[labels >= 0])
+    word_counts = sum_by_cluster(counts, labels, sizes.size)
+    ordered, total = order_by_size(labels), float(counts.data.sum(dtype=np.float64))
+    return FittedPartition(
+        labels=ordered,
+        twins=np.empty(0, np.int32),
+        trace={},
+        n_sweeps=0,
+        converged=False,
+        log_joint=log_joint(sizes, word_counts, beta, prior),
+        unit=1.0 / fixed_point_scale(total, whole),
+        beta=beta,
+        prior=of_occupied(prior, slots_in_order(labels, ordered)),
     )
 
 

@@ -29,6 +29,32 @@ class ScoredBlock(NamedTuple):
     log_new: NDArray[np.float64]
 
 
+def log_joint(
+    cluster_sizes: NDArray[np.int64],
+    cluster_word_counts: scipy.sparse.csr_array,
+    beta: float | NDArray[np.float64],
+    prior: Prior,
+) -> float:
+    """log p(labels, words) of a partition, from its clusters' numbers of documents and word counts.
+
+    Σ_z [Σ_w (log Γ(n_z^w + β_w) − log Γ(β_w)) − log Γ(n_z + Σβ) + log Γ(Σβ)], and log p(labels) as `log_prior` of
+    kernels/statistics.py has it.
+    """
+    counts, n_words = cluster_word_counts, cluster_word_counts.shape[1]
+    betas = np.full(n_words, beta) if np.ndim(beta) == 0 else np.asarray(beta)
+    own, total = betas[counts.indices], float(betas.sum())
+    likelihood = float((gammaln(own + counts.data) - gammaln(own)).sum())
+    likelihood -= float((gammaln(total + np.asarray(counts.sum(axis=1))) - gammaln(total)).sum())
+    occupied = np.flatnonzero(cluster_sizes)
+    sizes = cluster_sizes[occupied]
+    if prior.concentration > 0.0:
+        weights = sizes.size * np.log(prior.concentration) + float(gammaln(sizes).sum())
+    else:
+        pseudo_counts = prior.pseudo_counts[np.minimum(occupied, prior.pseudo_counts.size - 1)]
+        weights = float((gammaln(pseudo_counts + sizes) - gammaln(pseudo_counts)).sum())
+    return float(likelihood + weights - gammaln(prior.mass + sizes.sum()) + gammaln(prior.mass))
+
+
 @dataclass(frozen=True)
 class PartitionScorer:
     """Conditionals given a finished partition, which is held fixed."""
