@@ -26,8 +26,7 @@ from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, Clusters, describe_clusters, summarise
 from textmix.results.frames import Frame
 from textmix.results.large_run import N_OUTLIERS
-from textmix.results.mixture import STABILITIES, DocumentScores, FittedMixture
-from textmix.results.mixture_values import KNOWN
+from textmix.results.mixture import DocumentScores
 from textmix.results.numbering import Numbering
 from textmix.results.run import cluster_columns, document_columns, read_texts
 from textmix.results.tables import Column
@@ -169,7 +168,7 @@ class ClusteredTexts:
     def clusters(self) -> Clusters:
         """Size, words and examples of each cluster, by label; also a table, with `to_pandas()`, `to_csv()`, …."""
         corpus = self.corpus
-        stabilities = getattr(self.estimator, STABILITIES, None)
+        stabilities = getattr(self.estimator, "cluster_stabilities_", None)
         names: dict[int, str] = {}
         for place, (name, label) in enumerate(self.known_clusters.items()):
             label = label if label >= 0 else -1 - place  # of no cluster here, but no other is to have this name
@@ -233,7 +232,7 @@ class ClusteredTexts:
     @property
     def known_clusters(self) -> dict[str, int]:
         """The label of each cluster that was known by y, seed words or frozen clusters; −1 if no text is in it."""
-        return dict(getattr(self.estimator, KNOWN, {}))
+        return dict(getattr(self.estimator, "known_clusters_", {}))
 
     def texts_by_name(self) -> dict[str, list[str]]:
         """The texts of each cluster of several, by its name."""
@@ -247,7 +246,7 @@ class ClusteredTexts:
     @cached_property
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, PartitionMixture):
-            mixture = FittedMixture.of(self.estimator)
+            mixture = self.estimator.mixture_
             scores = mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
             if isinstance(self.estimator, ConsensusMixture):
                 scores = scores._replace(outlier_scores=self.estimator.outlier_scores_)

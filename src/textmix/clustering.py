@@ -21,7 +21,7 @@ from textmix.inference.ordering import order_by_size, renumber
 from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
 from textmix.results.clusters import Cluster
 from textmix.results.folder import write_run
-from textmix.results.mixture import FittedMixture, plain_parameters
+from textmix.results.mixture import plain_parameters
 from textmix.results.run import Run, count_documents, describe_run
 
 MODELS: dict[str, type[PartitionMixture]] = {
@@ -163,7 +163,7 @@ class Clustering(ClusteredTexts):
     def _manifest(self) -> dict[str, Any]:
         """What there is to say about the clustering itself."""
         if isinstance(self.estimator, PartitionMixture):
-            mixture, corpus = FittedMixture.of(self.estimator), self.corpus
+            mixture, corpus = self.estimator.mixture_, self.corpus
             return describe_run(mixture, corpus.tokenizer, count_documents(corpus), self.outliers)
         parameters = plain_parameters(self.estimator)
         return {"settings": {"model": type(self.estimator).__name__, "parameters": parameters}}
@@ -184,7 +184,7 @@ class Clustering(ClusteredTexts):
         spreadsheet would take for formulas.
         """
         self._check_saving()
-        mixture = FittedMixture.of(self.estimator)
+        mixture = self.estimator.mixture_
         run = Run(mixture, self.corpus, self.texts, list(self.clusters), self.outliers, self._scores)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         names = {str(label): name for label, name in self._names.items()}

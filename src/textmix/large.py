@@ -194,7 +194,7 @@ class _Run:
         with _timed(self.seconds, "sampling"):
             self._sample(model, corpus)
         return_freed_memory()
-        mixture = FittedMixture.of(model)
+        mixture = model.mixture_
         scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_partitions)
         with _timed(self.seconds, "scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)

@@ -16,7 +16,6 @@ from textmix.corpus.tokens import Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import DirichletMultinomialMixture
 from textmix.kernels import jit
-from textmix.results.mixture import FittedMixture
 from textmix.results.score_files import Scorers, score_partition
 
 SMALLEST_MEMORY = 512_000_000
@@ -47,7 +46,7 @@ def compile_kernels() -> None:
         corpus = DiskCorpus.build(Path(folder) / "corpus", [Batch(["red apple", "fast car"] * 20)], Tokenizer())
         for init in ("online", "random"):
             model = DirichletMultinomialMixture(5, init=init, progress=False).fit_disk(corpus)
-        score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
+        score_partition(corpus.partition(0), Scorers.of(model.mixture_), model.labels_)
     marker = _marker()
     if marker is not None:
         marker.touch()

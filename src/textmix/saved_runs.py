@@ -130,7 +130,7 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
     n_counted = 0 if is_large else fitted.labels.size
     if corpus.counts.shape != (n_counted, fitted.cluster_word_counts.shape[1]):
         raise ValueError(f'the model and the corpus in "{folder}" do not belong together; cluster again')
-    fitted.put_into(estimator, None if is_large else corpus.counts, corpus.vocabulary)
+    estimator.restore(fitted, None if is_large else corpus.counts, corpus.vocabulary)
     seconds, n_clusters = info.get("seconds", {}), fitted.cluster_sizes.size
     if is_large:
         examples = KeptExamples.load(folder, n_clusters, fitted.labels.size)

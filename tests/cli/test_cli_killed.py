@@ -81,7 +81,7 @@ def run_in_child(arguments, deadly=None, number=0):
 run_here("nowhere.csv")
 corpus = DiskCorpus.from_corpus(folder / "warm", textmix.Corpus.from_texts(["red apple", "fast car"] * 20))
 model = textmix.DirichletMultinomialMixture(5).fit(corpus)
-score_partition(corpus.partition(0), Scorers.of(FittedMixture.of(model)), model.labels_)
+score_partition(corpus.partition(0), Scorers.of(model.mixture_), model.labels_)
 gc.collect()
 gc.freeze()  # nor looked through whenever one asks for a garbage collection
 

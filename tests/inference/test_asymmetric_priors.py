@@ -141,7 +141,7 @@ def test_equal_alphas_say_the_same_of_a_partition():
 def test_a_cluster_with_a_large_pseudo_count_is_the_large_one(inference):
     alphas = [1e-3, 1e-3, 1e4, 1e-3]
     model = DirichletMultinomialMixture(4, alphas, 5.0, inference=inference, n_jobs=1, random_state=1).fit(topics())
-    assert model._prior.pseudo_counts[0] == 1e4
+    assert model.mixture_.prior.pseudo_counts[0] == 1e4
     assert model.cluster_sizes_[0] > 40
 
 

@@ -569,12 +569,12 @@ def test_estimators_find_the_topics(model, small_partitions):
     assert (model.labels_[-3:] == -1).all()
     long = np.flatnonzero(counts.sum(axis=1) > 8)
     assert len({(d % 4, model.labels_[d]) for d in long if d < 150}) <= 9  # mostly one cluster a topic
-    assert model.n_clusters_ <= (model._prior.max_clusters if model._prior.concentration == 0 else 6)
+    assert model.n_clusters_ <= (model.mixture_.prior.max_clusters if model.mixture_.prior.concentration == 0 else 6)
     assert model.trace_["perplexity"].size == model.n_iter_
     if np.ndim(model.alpha) == 1:
         prior = ("finite", 6, tuple(model.alpha))
     else:
-        prior = ("finite", model._prior.max_clusters, float(model._prior.pseudo_counts[0]))
+        prior = ("finite", model.mixture_.prior.max_clusters, float(model.mixture_.prior.pseudo_counts[0]))
     expected = reference.log_joint(counts, labels_in_prior(model, prior), model.beta, prior)
     assert model.log_joint_ == pytest.approx(expected, rel=1e-9)
 
@@ -582,7 +582,7 @@ def test_estimators_find_the_topics(model, small_partitions):
 def test_a_mixture_in_place_of_a_process_has_its_alpha():
     model = DirichletProcessMixture("0.1n", inference="parallel", max_clusters=12, n_jobs=1).fit(topics())
     assert model.alpha_ == pytest.approx(15.0)
-    assert model._prior.pseudo_counts[0] == pytest.approx(15.0 / 12)
+    assert model.mixture_.prior.pseudo_counts[0] == pytest.approx(15.0 / 12)
     assert DirichletProcessMixture("0.1n", n_sweeps=1).fit(topics()).alpha_ == pytest.approx(15.0)
 
 

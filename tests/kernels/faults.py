@@ -780,7 +780,7 @@ FAULTS = [
     Fault(
         "texts whose cluster was given are outliers by their scores",
         "estimators/consensus_mixture.py",
-        "        outliers[self._known_documents] = False\n",
+        "        outliers[self._fitted.known_documents] = False\n",
         "",
         f"{GUIDED_TESTS}::test_a_document_whose_cluster_was_given_is_no_outlier_whatever_its_words",
     ),

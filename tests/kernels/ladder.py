@@ -209,7 +209,7 @@ def labels_in_prior(model: Any, prior: tuple) -> np.ndarray:
     """A fitted model's labels as the prior has them: where clusters differ, each is told by its pseudo-count."""
     if not reference.is_labelled(prior):
         return model.labels_
-    slots = [prior[2].index(value) for value in model._prior.pseudo_counts[: model.n_clusters_]]
+    slots = [prior[2].index(value) for value in model.mixture_.prior.pseudo_counts[: model.n_clusters_]]
     return np.append(slots, -1)[model.labels_]
 
 

@@ -9,7 +9,6 @@ import scipy.sparse
 import textmix
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partitions import deal_out
-from textmix.results.mixture import FittedMixture
 from textmix.results.score_files import ScoreFiles, Scorers, score_partition
 from textmix.results.typical import Typicality
 
@@ -44,7 +43,7 @@ def test_partitions_are_scored_as_all_documents_are(tmp_path):
     counts = rng.poisson(np.where(np.arange(90)[:, None] % 3 == np.arange(12) // 4, 0.8, 0.03))
     corpus = textmix.Corpus.from_counts(scipy.sparse.csr_array(counts))
     disk = DiskCorpus.from_corpus(tmp_path / "corpus", corpus)
-    mixture = FittedMixture.of(textmix.DirichletMultinomialMixture(10, n_sweeps=5).fit(disk))
+    mixture = textmix.DirichletMultinomialMixture(10, n_sweeps=5).fit(disk).mixture_
     on_disk = disk.partition(0)
     entries = (on_disk.counts, on_disk.words.astype(np.int32), on_disk.row_starts)
     whole = scipy.sparse.csr_array(entries, shape=counts.shape)

@@ -126,7 +126,6 @@ class ConsensusMixture(PartitionMixture):
         "progress": ["boolean", None],
     }
     polish = False
-    _known_documents = np.empty(0, np.int64)  # whose cluster was given
     _runs = np.empty((0, 0), np.int32)  # labels that the runs gave, of the documents _rows; not saved
     _rows = np.empty(0, np.int64)
 
@@ -190,19 +189,18 @@ class ConsensusMixture(PartitionMixture):
         is_known = has_words & (guidance.known >= 0)
         labels[is_known] = clusters[guidance.known[is_known]]
         labels, clusters = renumber(labels, order_by_size(labels), clusters)
-        self.inference_, self.n_runs_ = "consensus", len(found.runs)
+        self.n_runs_ = len(found.runs)
         sampled = found.rows[own[found.rows]]  # places in rows
         self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[sampled]
         trace = mean_trace(found.runs)
         if (has_words & (labels < 0)).any():  # those that took no part
-            self._hold(counts, whole, labels, trace, found.converged)
+            self._hold(counts, whole, labels, trace, found.converged, {}, np.empty(0, np.int64))
             labels, clusters = renumber(labels, self._with_others(counts, labels, unit), clusters)
         if self.n_clusters is not None:
             number = int(self.n_clusters)
             labels, clusters = self._bring_to_number(counts, labels, clusters, guidance, unit, number)
-        self.known_clusters_ = dict(zip(guidance.names, clusters.tolist(), strict=True))
-        self._known_documents = np.flatnonzero(is_known)
-        return self._hold(counts, whole, labels, trace, found.converged)
+        known = dict(zip(guidance.names, clusters.tolist(), strict=True))
+        return self._hold(counts, whole, labels, trace, found.converged, known, np.flatnonzero(is_known))
 
     def fit_predict(self, X: Any, y: Any = None, **known: Any) -> NDArray[np.int32]:
         """`fit` and its labels."""
@@ -263,19 +261,26 @@ class ConsensusMixture(PartitionMixture):
         labels: NDArray[np.int32],
         trace: dict[str, NDArray[Any]],
         converged: bool,
+        known_clusters: dict[str, int],
+        known_documents: NDArray[np.int64],
     ) -> Self:
         """Make this partition the fitted one."""
         n_found = int(labels.max(initial=-1)) + 1
         prior = finite_dirichlet(max(int(self.n_start_clusters), n_found), float(self.alpha))
         scored = score_labels(counts, whole, labels, float(self.beta), prior)
         partition = replace(scored, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
-        self.cluster_stabilities_ = np.full(n_found, np.nan)
+        stabilities = np.full(n_found, np.nan)
         if self._runs.size:
-            self.cluster_stabilities_ = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
+            stabilities = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
         for made_on_request in ("_merges", "_fitted_background"):
             self.__dict__.pop(made_on_request, None)
         counted = self._labels_that_count(counts, partition.labels, partition.unit)
-        return self._keep(partition, sum_by_cluster(counts, counted, n_found), counts)
+        return self._keep(
+            *(partition, sum_by_cluster(counts, counted, n_found), counts, "consensus"),
+            stabilities=stabilities,
+            known_clusters=known_clusters,
+            known_documents=known_documents,
+        )
 
     def _labels_that_count(
         self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float
@@ -293,6 +298,16 @@ class ConsensusMixture(PartitionMixture):
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha
+
+    @property
+    def cluster_stabilities_(self) -> NDArray[np.float64]:
+        """How well the runs agree on each cluster, 0 to 1; NaN where that is not known."""
+        return self._fitted.stabilities
+
+    @property
+    def known_clusters_(self) -> dict[str, int]:
+        """The label of each cluster that was known beforehand, by name; −1 if it is empty."""
+        return self._fitted.known_clusters
 
     @property
     def outlier_scores_(self) -> NDArray[np.float64]:
@@ -319,7 +334,7 @@ class ConsensusMixture(PartitionMixture):
         check_is_fitted(self)
         is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
         outliers = np.append(is_single, False)[self.labels_] | (self.outlier_scores_ > threshold + ROUNDING)
-        outliers[self._known_documents] = False
+        outliers[self._fitted.known_documents] = False
         return outliers
 
     def score_new(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -337,7 +352,7 @@ class ConsensusMixture(PartitionMixture):
         if "_fitted_background" not in self.__dict__:
             background = Background(self.cluster_word_counts_)
             counts = self._training_counts()
-            counted = self._labels_that_count(counts, self.labels_, self._unit)
+            counted = self._labels_that_count(counts, self.labels_, self._fitted.unit)
             self._fitted_background = background.fit_weight(counts, counted)
         return self._fitted_background
 
@@ -355,7 +370,7 @@ class ConsensusMixture(PartitionMixture):
         check_is_fitted(self)
         if "_merges" not in self.__dict__:
             apart = are_among(self._known_labels(), self.n_clusters_)
-            self._merges = self._merge(self._training_counts(), self.labels_, self._unit, apart)
+            self._merges = self._merge(self._training_counts(), self.labels_, self._fitted.unit, apart)
         return self._merges
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
@@ -373,10 +388,13 @@ class ConsensusMixture(PartitionMixture):
 
     def relabelled(self, labels: NDArray[np.int32]) -> Self:
         """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
-        other = copy(self)
-        _, known = renumber(self.labels_, labels, self._known_labels())
-        other.known_clusters_ = dict(zip(self.known_clusters_, known.tolist(), strict=True))
-        return other._hold(self._training_counts(), self._unit == 1.0, labels, self.trace_, self.converged_)
+        fitted = self._fitted
+        _, known = renumber(fitted.labels, labels, self._known_labels())
+        return copy(self)._hold(
+            *(self._training_counts(), fitted.unit == 1.0, labels, fitted.trace, fitted.converged),
+            dict(zip(fitted.known_clusters, known.tolist(), strict=True)),
+            fitted.known_documents,
+        )
 
     def _known_labels(self) -> NDArray[np.int32]:
         return np.array([*self.known_clusters_.values()], dtype=np.int32)

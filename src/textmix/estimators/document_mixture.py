@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,17 @@ class DocumentMixture(ClusterMixin, BaseEstimator):
     """Base of PartitionMixture and EMMixture: clusterers of documents × words."""
 
     outlier_size: int
-    labels_: NDArray[np.int32]
-    cluster_sizes_: NDArray[np.int64]
     _vocabulary: Sequence[str] | None  # of the Corpus that was fitted
+
+    @property
+    @abstractmethod
+    def labels_(self) -> NDArray[np.int32]:
+        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
+
+    @property
+    @abstractmethod
+    def cluster_sizes_(self) -> NDArray[np.int64]:
+        """The number of training documents of each cluster."""
 
     def __sklearn_tags__(self) -> Tags:
         """Counts: sparse or dense, never negative."""

@@ -93,22 +93,22 @@ class GibbsMixture(PartitionMixture):
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
         has_words = np.diff(counts.indptr) > 0
         n_documents = int(np.count_nonzero(has_words))
-        self.inference_ = self._choose_inference(counts.nnz)
-        prior = self._check_prior(n_documents)
+        inference = self._choose_inference(counts.nnz)
+        prior = self._check_prior(n_documents, inference)
         beta = self._check_beta(counts.shape[1])
         start = self._start(has_words)
         seed, progress = seed_from(self.random_state), Progress(self.progress)
-        if self.inference_ == "parallel":
+        if inference == "parallel":
             if isinstance(start, np.ndarray):
                 start = np.where(has_words, start, -1)
             keep_lone_words = self.word_probabilities != MEANS or not self.leave_out
             source = deal_out_counts(counts, beta, whole, keep_lone_words=keep_lone_words)
             partition = self._fit_parallel(source, start, beta, prior, seed, progress).partition
         else:
-            settings = self._sampler_settings(n_documents)
+            settings = self._sampler_settings(n_documents, inference)
             partition = fit_partition(counts, whole, start, beta, prior, settings, seed, progress)
         n_clusters = int(partition.labels.max(initial=-1)) + 1
-        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts)
+        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, inference)
 
     def fit_disk(self, corpus: DiskCorpus, checkpoint: Checkpoint | None = None) -> Self:
         """Find the clusters of a corpus on disk; with a checkpoint the run goes on where an earlier one broke off.
@@ -121,19 +121,18 @@ class GibbsMixture(PartitionMixture):
         if any(_is_learn(value) for value in (self.alpha, self.beta)):
             raise ValueError('a corpus on disk is fitted with alpha and beta given, not "learn"')
         self.n_features_in_ = corpus.n_words
-        self.inference_ = "parallel"
         self._vocabulary = corpus.vocabulary
-        prior = self._check_prior(corpus.n_documents - corpus.n_empty_documents)
+        prior = self._check_prior(corpus.n_documents - corpus.n_empty_documents, "parallel")
         beta = self._check_beta(corpus.n_words)
         start = self._start(np.ones(corpus.n_documents, bool))
         progress = Progress(self.progress)
         with progress.task("looking through", total=corpus.n_documents) as task:
             source = deal_out_disk(corpus, beta, task.advance)
         fitted = self._fit_parallel(source, start, beta, prior, seed_from(self.random_state), progress, checkpoint)
-        return self._keep(fitted.partition, fitted.count_words(corpus), None)
+        return self._keep(fitted.partition, fitted.count_words(corpus), None, "parallel")
 
-    def _check_prior(self, n_documents: int) -> Prior:
-        gibbs = self.inference_ == "gibbs"
+    def _check_prior(self, n_documents: int, inference: str) -> Prior:
+        gibbs = inference == "gibbs"
         prior = self._make_prior(n_documents) if gibbs else self._make_finite_prior(n_documents)
         check_magnitude(prior.mass, "alpha in all")
         return prior
@@ -155,10 +154,10 @@ class GibbsMixture(PartitionMixture):
             return self.inference
         return "parallel" if n_entries >= PARALLEL_FROM and not learns else "gibbs"
 
-    def _sampler_settings(self, n_documents: int) -> SamplerSettings:
+    def _sampler_settings(self, n_documents: int, inference: str) -> SamplerSettings:
         learns = n_documents > 0  # there is nothing to learn from none
         metropolis = None
-        if self.inference_ == "metropolis":
+        if inference == "metropolis":
             metropolis = MetropolisSettings(switch=None if isinstance(self.switch, str) else int(self.switch))
         return SamplerSettings(
             int(self.n_sweeps),

@@ -21,6 +21,7 @@ from textmix.inference.partition import FittedPartition, score_labels
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
+from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.words import ScoredWord, top_words
 
 
@@ -34,6 +35,8 @@ class PartitionMixture(DocumentMixture):
     beta: Any
     polish: bool
     n_jobs: int | None
+    _fitted: FittedMixture
+    _counts: scipy.sparse.csr_array | None
 
     @abstractmethod
     def _alpha_of(self, prior: Prior) -> float:
@@ -44,37 +47,126 @@ class PartitionMixture(DocumentMixture):
         partition: FittedPartition,
         word_counts: scipy.sparse.csr_array,
         counts: scipy.sparse.csr_array | None,
+        inference: str,
+        *,
+        stabilities: NDArray[np.float64] | None = None,
+        known_clusters: dict[str, int] | None = None,
+        known_documents: NDArray[np.int64] | None = None,
     ) -> Self:
-        self.labels_ = partition.labels
-        self.n_clusters_ = word_counts.shape[0]
-        self.n_iter_ = partition.n_sweeps
-        self.converged_ = partition.converged
-        self.trace_ = partition.trace
-        self.log_joint_ = partition.log_joint
-        self.cluster_sizes_ = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
-        self.cluster_word_counts_ = word_counts
-        self._beta, self._prior = partition.beta, partition.prior
-        self.alpha_ = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
-        self.beta_ = partition.beta
-        self._polished = bool(self.polish)
-        self._unit = partition.unit
-        self._twins = partition.twins
+        """Make a partition the fitted one; counts are None where they were never in memory as a whole."""
+        alpha = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
+        self._fitted = FittedMixture(
+            estimator=type(self).__name__,
+            parameters=plain_parameters(self),
+            labels=partition.labels,
+            cluster_sizes=np.bincount(partition.labels[partition.labels >= 0], minlength=word_counts.shape[0]),
+            cluster_word_counts=word_counts,
+            alpha=float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha, dtype=np.float64),
+            beta=partition.beta,
+            prior=partition.prior,
+            unit=float(partition.unit),
+            polished=bool(self.polish),
+            twins=partition.twins,
+            trace=partition.trace,
+            n_sweeps=int(partition.n_sweeps),
+            converged=bool(partition.converged),
+            log_joint=float(partition.log_joint),
+            inference=inference,
+            stabilities=np.empty(0) if stabilities is None else stabilities,
+            known_clusters=known_clusters or {},
+            known_documents=np.empty(0, np.int64) if known_documents is None else known_documents,
+        )
+        return self._hold_counts(counts)
+
+    def restore(self, mixture: FittedMixture, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> Self:
+        """Make this estimator, which has the same parameters, the one that was fitted."""
+        self._fitted = mixture
+        self.n_features_in_ = int(mixture.cluster_word_counts.shape[1])
+        self._vocabulary = vocabulary
+        return self._hold_counts(counts)
+
+    def _hold_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
         self._counts = counts
-        self.__dict__.pop("_probabilities", None)
-        self.__dict__.pop("_outlier_scores", None)
+        for made_on_request in ("_probabilities", "_outlier_scores"):
+            self.__dict__.pop(made_on_request, None)
         return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is something to tell."""
+        return "_fitted" in self.__dict__
+
+    @property
+    def mixture_(self) -> FittedMixture:
+        """All that was fitted, as plain data that can be saved."""
+        return replace(self._fitted, parameters=plain_parameters(self))
+
+    @property
+    def labels_(self) -> NDArray[np.int32]:
+        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
+        return self._fitted.labels
+
+    @property
+    def cluster_sizes_(self) -> NDArray[np.int64]:
+        """The number of training documents of each cluster."""
+        return self._fitted.cluster_sizes
+
+    @property
+    def cluster_word_counts_(self) -> scipy.sparse.csr_array:
+        """Sums of the training documents of each cluster: clusters × words."""
+        return self._fitted.cluster_word_counts
+
+    @property
+    def n_clusters_(self) -> int:
+        """The number of clusters."""
+        return int(self._fitted.cluster_sizes.size)
+
+    @property
+    def alpha_(self) -> float | NDArray[np.float64]:
+        """α as given, or the last that was drawn."""
+        return self._fitted.alpha
+
+    @property
+    def beta_(self) -> float | NDArray[np.float64]:
+        """β as given, or the last that was drawn."""
+        return self._fitted.beta
+
+    @property
+    def trace_(self) -> dict[str, NDArray[Any]]:
+        """One array a name, with one entry a sweep."""
+        return self._fitted.trace
+
+    @property
+    def n_iter_(self) -> int:
+        """Sweeps done."""
+        return self._fitted.n_sweeps
+
+    @property
+    def converged_(self) -> bool:
+        """Whether fitting ended by itself."""
+        return self._fitted.converged
+
+    @property
+    def log_joint_(self) -> float:
+        """log p(labels, words)."""
+        return self._fitted.log_joint
+
+    @property
+    def inference_(self) -> str:
+        """How it was sampled."""
+        return self._fitted.inference
 
     def relabelled(self, labels: NDArray[np.int32]) -> Self:
         """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
-        if np.unique(self._prior.pseudo_counts[: self.n_clusters_]).size > 1:
+        fitted, other, counts = self._fitted, copy(self), self._training_counts()
+        if np.unique(fitted.prior.pseudo_counts[: self.n_clusters_]).size > 1:
             raise ValueError("clusters with an alpha of their own can be neither merged nor split")
-        other, counts = copy(self), self._training_counts()
         n_clusters = int(labels.max(initial=-1)) + 1
-        prior = self._prior._replace(max_clusters=max(self._prior.max_clusters, n_clusters))
-        scored = score_labels(counts, self._unit == 1.0, labels, self._beta, prior)
-        partition = replace(scored, trace=self.trace_, n_sweeps=self.n_iter_, converged=self.converged_)
-        other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts)
-        other._polished = False  # a label need not be the most probable one any more
+        prior = fitted.prior._replace(max_clusters=max(fitted.prior.max_clusters, n_clusters))
+        scored = score_labels(counts, fitted.unit == 1.0, labels, fitted.beta, prior)
+        partition = replace(scored, trace=fitted.trace, n_sweeps=fitted.n_sweeps, converged=fitted.converged)
+        other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, fitted.inference)
+        # A label need not be the most probable one any more.
+        other._fitted = replace(other._fitted, polished=False)
         return other
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -115,7 +207,7 @@ class PartitionMixture(DocumentMixture):
         """
         if X is None:
             check_is_fitted(self)
-            return self._scorer(self._unit).perplexity(self._training_counts(), self.labels_)
+            return self._scorer(self._fitted.unit).perplexity(self._training_counts(), self.labels_)
         scorer, counts = self._scorer_and_counts(X)
         return scorer.perplexity(counts)
 
@@ -129,10 +221,10 @@ class PartitionMixture(DocumentMixture):
         check_is_fitted(self)
         if "_probabilities" not in self.__dict__:
             probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
-            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
+            for block in self._scorer(self._fitted.unit).blocks(self._training_counts(), self.labels_):
                 probabilities[block.rows] = block.probabilities
-            if self._polished:
-                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._twins)
+            if self._fitted.polished:
+                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._fitted.twins)
             self._probabilities = probabilities
         return self._probabilities
 
@@ -145,7 +237,7 @@ class PartitionMixture(DocumentMixture):
         check_is_fitted(self)
         if "_outlier_scores" not in self.__dict__:
             scores = np.empty(self.labels_.size)
-            for block in self._scorer(self._unit).blocks(self._training_counts(), self.labels_):
+            for block in self._scorer(self._fitted.unit).blocks(self._training_counts(), self.labels_):
                 scores[block.rows] = block.log_new - block.log_existing
             self._outlier_scores = scores
         return self._outlier_scores
@@ -161,7 +253,7 @@ class PartitionMixture(DocumentMixture):
         """
         check_is_fitted(self)
         vocabulary = self._names_of_words(vocabulary)
-        return top_words(self.cluster_word_counts_, self._beta, n, order, vocabulary)
+        return top_words(self.cluster_word_counts_, self._fitted.beta, n, order, vocabulary)
 
     def _training_counts(self) -> scipy.sparse.csr_array:
         if self._counts is None:
@@ -169,8 +261,9 @@ class PartitionMixture(DocumentMixture):
         return self._counts
 
     def _scorer(self, unit: float) -> PartitionScorer:
+        fitted = self._fitted
         return PartitionScorer.from_statistics(
-            self.cluster_sizes_, self.cluster_word_counts_, self._beta, self._prior, unit
+            fitted.cluster_sizes, fitted.cluster_word_counts, fitted.beta, fitted.prior, unit
         )
 
     def _scorer_and_counts(self, X: Any) -> tuple[PartitionScorer, scipy.sparse.csr_array]:
@@ -178,5 +271,5 @@ class PartitionMixture(DocumentMixture):
         counts, whole = check_counts(self, X, reset=False)
         # Fractional counts, of the clusters or of these documents, need a unit that suits both.
         total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
-        scorer = self._scorer(1.0 / fixed_point_scale(total, whole and self._unit == 1.0))
+        scorer = self._scorer(1.0 / fixed_point_scale(total, whole and self._fitted.unit == 1.0))
         return scorer, counts

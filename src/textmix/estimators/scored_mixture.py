@@ -41,6 +41,16 @@ class ScoredMixture(DocumentMixture):
     _mixture: Mixture
     _order: NDArray[np.int64]  # the mixture's clusters by falling size
 
+    @property
+    def labels_(self) -> NDArray[np.int32]:
+        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
+        return self._labels
+
+    @property
+    def cluster_sizes_(self) -> NDArray[np.int64]:
+        """The number of training documents of each cluster."""
+        return self._cluster_sizes
+
     @abstractmethod
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
         """Checked input as the model sees it; while fitting, learn what later input needs too.
@@ -81,10 +91,10 @@ class ScoredMixture(DocumentMixture):
         order: NDArray[np.int64],
     ) -> None:
         """What all attributes and predictions come from: labels of the documents in use, and the mixture."""
-        self.labels_ = np.full(used.size, -1, np.int32)
-        self.labels_[used] = labels
+        self._labels = np.full(used.size, -1, np.int32)
+        self._labels[used] = labels
         self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        self.cluster_sizes_ = np.bincount(labels, minlength=self.n_clusters_)
+        self._cluster_sizes = np.bincount(labels, minlength=self.n_clusters_)
         self._mixture, self._order = mixture, order
         self._fitted_matrix = matrix
         for cached in ("_probabilities", "_outlier_scores", "_cluster_word_counts"):

@@ -1,4 +1,4 @@
-"""A fitted mixture as plain data: taken from an estimator, saved, loaded, put back into one."""
+"""A fitted mixture as plain data, held by its estimator, saved and loaded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from textmix.engines.threads import threads
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
-from textmix.results.mixture_values import CONSENSUS, KNOWN, TRACE, read_values
+from textmix.results.mixture_values import KNOWN, TRACE, read_values
 
 _KIND = "model"
 _VERSION = 1
-STABILITIES, KNOWN_DOCUMENTS = "cluster_stabilities_", "_known_documents"  # of estimators that have them
 NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
@@ -89,55 +88,6 @@ class FittedMixture:
     known_clusters: dict[str, int]  # the label of each cluster that was known beforehand, by name; −1: it is empty
     known_documents: NDArray[np.int64]  # whose cluster was given
 
-    @classmethod
-    def of(cls, estimator: Any) -> FittedMixture:
-        """Take it from a fitted PartitionMixture."""
-        return cls(
-            estimator=type(estimator).__name__,
-            parameters=plain_parameters(estimator),
-            labels=estimator.labels_,
-            cluster_sizes=estimator.cluster_sizes_,
-            cluster_word_counts=estimator.cluster_word_counts_,
-            alpha=_as_numbers(estimator.alpha_),
-            beta=estimator._beta,
-            prior=estimator._prior,
-            unit=float(estimator._unit),
-            polished=estimator._polished,
-            twins=estimator._twins,
-            trace=estimator.trace_,
-            n_sweeps=int(estimator.n_iter_),
-            converged=bool(estimator.converged_),
-            log_joint=float(estimator.log_joint_),
-            inference=estimator.inference_,
-            stabilities=getattr(estimator, STABILITIES, np.empty(0)),
-            known_clusters=getattr(estimator, KNOWN, {}),
-            known_documents=getattr(estimator, KNOWN_DOCUMENTS, np.empty(0, np.int64)),
-        )
-
-    def put_into(self, estimator: Any, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> None:
-        """Make an estimator with the same parameters the fitted one that this was taken from; counts if there are."""
-        estimator.labels_ = self.labels
-        estimator.n_clusters_ = int(self.cluster_sizes.size)
-        estimator.n_iter_ = self.n_sweeps
-        estimator.converged_ = self.converged
-        estimator.trace_ = self.trace
-        estimator.log_joint_ = self.log_joint
-        estimator.cluster_sizes_ = self.cluster_sizes
-        estimator.cluster_word_counts_ = self.cluster_word_counts
-        estimator.n_features_in_ = int(self.cluster_word_counts.shape[1])
-        estimator.inference_ = self.inference
-        estimator._prior, estimator._beta = self.prior, self.beta
-        estimator.alpha_, estimator.beta_ = self.alpha, self.beta
-        estimator._polished = self.polished
-        estimator._unit = self.unit
-        estimator._twins = self.twins
-        estimator._counts = counts
-        estimator._vocabulary = vocabulary
-        if self.estimator == CONSENSUS:
-            setattr(estimator, STABILITIES, self.stabilities)
-            setattr(estimator, KNOWN, self.known_clusters)
-            setattr(estimator, KNOWN_DOCUMENTS, self.known_documents)
-
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
         partition = PartitionScorer.from_statistics(
@@ -185,10 +135,6 @@ class FittedMixture:
 
 def _as_json(value: float | NDArray[np.float64]) -> float | list[float]:
     return value if isinstance(value, float) else value.tolist()
-
-
-def _as_numbers(value: Any) -> float | NDArray[np.float64]:
-    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=np.float64)
 
 
 def plain_parameters(estimator: Any) -> dict[str, Any]:
