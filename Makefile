@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test pytest test-lowest test-newest browser lint docs docs-screenshots bench faults kills fuzz lock clean
+.PHONY: demo test pytest test-lowest test-newest browser lint docs docs-screenshots bench faults kills fuzz golden lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/textmix cluster examples/tickets.csv --text text --label topic --time created --out demo --force
@@ -60,6 +60,10 @@ kills: $(VENV)/installed-dev
 MINUTES ?= 10
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz/fuzz.py --minutes $(MINUTES)
+
+# Hashes of results that must stay the same, written anew: only where results are meant to change.
+golden: $(VENV)/installed-dev
+	NUMBA_CACHE_DIR=$(CURDIR)/.cache $(BIN)/python tests/golden/golden.py
 
 bench: $(VENV)/installed-bench
 	cd benchmarks && for script in speed scaling quality outliers spherical tokens cold_start xdmm million larger_than_memory stream stream_http; do ../$(BIN)/python $$script.py || exit 1; done
