@@ -68,7 +68,7 @@ def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any])
         "converged": settings["converged"],
         "log_joint": float(settings["log_joint"]),
         "inference": inference,
-        "stabilities": _read_stabilities(arrays, sizes.size if settings["estimator"] == CONSENSUS else 0),
+        "stabilities": _read_stabilities(arrays["stabilities"], sizes.size, settings["estimator"] == CONSENSUS),
         "known_clusters": _read_known_clusters(settings.get(KNOWN, {}), sizes.size),
         "known_documents": _read_documents(arrays["known_documents"], labels.size),
     }
@@ -114,9 +114,8 @@ def _read_trace(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return trace
 
 
-def _read_stabilities(arrays: Mapping[str, NDArray[Any]], n_clusters: int) -> NDArray[np.float64]:
-    stabilities = arrays["stabilities"]
-    check_vector("stabilities.npy", stabilities, "f", n_clusters)
+def _read_stabilities(stabilities: NDArray[Any], n_clusters: int, needed: bool) -> NDArray[np.float64]:
+    check_vector("stabilities.npy", stabilities, "f", n_clusters if needed or stabilities.size else 0)
     check_range("stabilities.npy", stabilities[~np.isnan(stabilities)], 0.0, 1.0)
     return stabilities.astype(np.float64, copy=False)
 
