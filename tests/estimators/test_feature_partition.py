@@ -21,7 +21,8 @@ import textmix
 from textmix import Corpus, FeaturePartitionMixture
 from textmix.datasets import make_partitioned
 from textmix.estimators import feature_partition_mixture as module
-from textmix.inference.blocked_gibbs import BlockedGibbsState
+from textmix.inference.blocked_gibbs import BlockedGibbsState, HyperparameterPriors
+from textmix.inference.hyperparameters import GammaPrior
 from textmix.inference.variational import VariationalState
 
 NEGATIVE = {"check_clustering": "sends negative values, which are not counts"}
@@ -930,12 +931,14 @@ def test_learned_beta_vector_grows_at_every_step():
 
 
 @pytest.mark.parametrize("variant", ["dmafp", "gibbs"])
-def test_a_strong_prior_pulls_what_it_is_the_prior_of(variant):
+def test_a_strong_prior_pulls_what_it_is_the_prior_of(variant, monkeypatch):
     counts, _ = three_topics()
-    for name, prior in (("lam", "lambda"), ("beta", "beta"), ("alpha", "alpha")):
-        if variant == "dmafp" and name != "beta":
+    for name, prior in (("word", "lambda"), ("background", "beta"), ("alpha", "alpha")):
+        if variant == "dmafp" and prior != "beta":
             continue
-        strong = make(variant, learn=[prior], **{f"{name}_prior": (1e6, 2e5)}).fit(counts)
+        priors = HyperparameterPriors(**{name: GammaPrior(1e6, 2e5)})
+        monkeypatch.setattr("textmix.estimators.feature_partition_mixture.HyperparameterPriors", lambda own=priors: own)
+        strong = make(variant, learn=[prior]).fit(counts)
         assert strong.trace_[prior][-1] == pytest.approx(5.0, rel=0.05)
 
 

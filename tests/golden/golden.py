@@ -10,6 +10,7 @@ import csv
 import gzip
 import hashlib
 import json
+import os
 import re
 import sys
 import tempfile
@@ -34,6 +35,8 @@ COLLECTIONS = ("synthetic", "tickets", "Tweet", "T", "tr11")
 N_TITLES = 3000
 OF_THE_CLOCK = ("run", "seconds", "versions", "checksums")  # what differs from run to run
 SECONDS = re.compile(rb'<div><dt dir="auto">seconds .*</div>\n *|\["seconds [^]]*\],?')  # in a report
+
+DATA = Path(os.environ.get("TEXTMIX_DATA", ROOT.parent / "shared" / "data"))
 
 Hashes = dict[str, str]
 
@@ -216,10 +219,8 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Hashes]]]:
 
 def main() -> None:
     """Write golden.json."""
-    from conftest import data_folder
-
     found = {}
-    for name, compute in cases(data_folder()):
+    for name, compute in cases(DATA):
         found[name] = compute()
         print(name, file=sys.stderr)
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(hashes)}" for name, hashes in found.items())
@@ -227,5 +228,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     main()

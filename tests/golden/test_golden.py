@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import data_folder
-from golden import COLLECTIONS, GOLDEN, Hashes, cases, made_with
+from golden import COLLECTIONS, DATA, GOLDEN, Hashes, cases, made_with
 
 EXPECTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 FOUND = made_with()
 OTHER = [f"{name} {FOUND[name]}" for name, used in EXPECTED["made_with"].items() if FOUND[name] != used]
-CASES = dict(cases(data_folder()))
+CASES = dict(cases(DATA))
 
 
 def test_every_case_has_a_hash() -> None:

@@ -47,7 +47,7 @@ def fitted(request) -> DirichletMultinomialMixture:
 def test_the_log_joint_is_the_reference_s(fitted):
     labels = labels_in_prior(fitted, PRIOR)
     assert fitted.log_joint_ == pytest.approx(reference.log_joint(topics(), labels, BETAS, PRIOR), rel=1e-9)
-    assert fitted.alpha_ == ALPHAS
+    np.testing.assert_array_equal(fitted.alpha_, ALPHAS)
     np.testing.assert_array_equal(fitted.beta_, BETAS)
 
 

@@ -23,7 +23,6 @@ from kernels.ladder import (
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.inference import parallel_state
 from textmix.inference.layout import betas_of_words
-from textmix.inference.partition import _perplexity_move
 from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.inference.scoring import PartitionScorer
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
@@ -64,7 +63,12 @@ def test_that_of_a_sampler_s_state_is_the_reference_s(name, prior, sampler, arit
     state = build_state(corpus, random_labels(corpus, prior, 2), prior, sampler, "plain")
     counts = scipy.sparse.csr_array(corpus.counts)
     beta = corpus.beta
-    found = _perplexity_move(state, counts, beta)(0, lambda _: None)["perplexity"]
+    betas, unit = betas_of_words(beta, state.prepared.words), state.prepared.unit
+    model = dirichlet_multinomial(betas, counts.shape[1], unit, state.prepared.max_word_total, at_mean=True)
+    log_p = log_predictive(state.prepared.documents, state.clusters, model, state.prior)
+    log_betas = sum_log_betas(counts.indices, counts.data, beta)
+    n = state.n_documents
+    found = perplexity(log_p, n, max(n - 1, 0), float(counts.sum()), log_betas, model, state.prior)
     assert found == pytest.approx(reference.perplexity(corpus.counts, state.labels, beta, prior), rel=1e-9)
 
 
