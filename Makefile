@@ -11,10 +11,9 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(MAKE) --no-print-directory -j 2 lint pytest
 
-# Files of tests side by side. Tests wait for a third of their time, for processes and for a browser; more than three
-# would compile the same kernels once more each.
+# Files of tests side by side on two cores; more would compile the same kernels once more each.
 pytest: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The tests with the oldest versions that pyproject.toml allows, or with the newest there are instead of those in
 # constraints.txt: make test-lowest PYTHON=python3.11, make test-newest PYTHON=python3.13.
