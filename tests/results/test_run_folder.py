@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from textmix.corpus.files import write_files
 from textmix.results.folder import FORMAT, RUN_FILE, VERSION, check_destination, read_manifest, write_run
 
 
@@ -132,3 +133,20 @@ def test_a_missing_folder_and_one_without_run_json_are_reported(tmp_path):
         read_manifest(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"there is no run\.json in it"):
         read_manifest(tmp_path)
+
+
+def test_a_disk_that_fills_up_leaves_all_old_files(tmp_path, monkeypatch):
+    names = ["a.npy", "b.npy", "c.json"]
+    write_files(tmp_path, {name: lambda file: file.write(b"old") for name in names})
+    flushed = []
+
+    def fill_up(file):
+        flushed.append(file.name)
+        if len(flushed) == len(names):
+            raise OSError("no space left on device")
+
+    monkeypatch.setattr("textmix.corpus.files.flush", fill_up)
+    with pytest.raises(OSError, match="no space"):
+        write_files(tmp_path, {name: lambda file: file.write(b"new") for name in names})
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert all((tmp_path / name).read_bytes() == b"old" for name in names)

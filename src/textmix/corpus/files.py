@@ -76,7 +76,9 @@ def write_files(folder: Path, files: Mapping[str, Write]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as places:
         for name in reversed(list(files)):  # the place that is taken last is given up first
-            files[name](places.enter_context(replacing(folder / name)))
+            file = places.enter_context(replacing(folder / name))
+            files[name](file)
+            flush(file)  # before any is renamed: a full disk leaves the old ones
 
 
 def save_record(folder: str | os.PathLike[str], kind: str, version: int, record: Record) -> None:
