@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import textmix
-from textmix.text_clusterer import TextClusterer, default_n_clusters
+from textmix.clustering.text_clusterer import TextClusterer, default_n_clusters
 
 TOPICS = {
     "refund": ["refund money back", "want refund money", "money refund account bank", "bank refund money"],
@@ -67,7 +67,7 @@ def test_probabilities_have_a_column_for_a_new_cluster_and_add_up_to_one(cluster
 def test_the_probability_in_tables_is_that_of_the_own_cluster(clustering):
     used = clustering.labels >= 0
     own = clustering.probabilities[used, clustering.labels[used]]
-    np.testing.assert_array_equal(clustering._scores.probabilities[used], own)
+    np.testing.assert_array_equal(clustering.model.scores.probabilities[used], own)
     np.testing.assert_array_equal(clustering.outlier_scores, clustering.estimator.outlier_scores_)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textmix import datasets, metrics
     from textmix.algorithms import algorithm
-    from textmix.clustering import Clustering
+    from textmix.clustering import Clustering, TextClusterer, cluster, load
     from textmix.corpus import Corpus, Tokenizer
     from textmix.corpus.selection import FrequencySelector, LogIdfWeighting, VarianceSelector
     from textmix.estimators import (
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
         MultinomialMixture,
         VonMisesFisherMixture,
     )
-    from textmix.saved_runs import load
     from textmix.stream.clusterer import StreamClusterer
-    from textmix.text_clusterer import TextClusterer, cluster
 
     __version__: str
 
@@ -56,9 +54,9 @@ __all__ = [
 _HOMES = {
     "Clustering": "textmix.clustering",
     "StreamClusterer": "textmix.stream.clusterer",
-    "TextClusterer": "textmix.text_clusterer",
-    "cluster": "textmix.text_clusterer",
-    "load": "textmix.saved_runs",
+    "TextClusterer": "textmix.clustering",
+    "cluster": "textmix.clustering",
+    "load": "textmix.clustering",
     "Corpus": "textmix.corpus",
     "Tokenizer": "textmix.corpus",
     "FrequencySelector": "textmix.corpus.selection",

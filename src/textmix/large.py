@@ -21,6 +21,9 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
+from textmix.clustering.clustering import Clustering
+from textmix.clustering.text_clusterer import TextClusterer, check_words
+from textmix.clustering.text_store import TextsOnDisk
 from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError
 from textmix.corpus.partitions import partition_rows, partition_size
@@ -41,8 +44,6 @@ from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.run import describe_input
 from textmix.results.score_files import ScoreFiles, Scorers, score_partition
 from textmix.results.work_folder import OtherRunError, WorkFolder
-from textmix.saved_runs import LargeClustering
-from textmix.text_clusterer import TextClusterer, check_words
 
 _BATCH_SIZE = 4096  # texts read at a time
 _WITHOUT_EFFECT = ("engine", "client", "n_jobs", "progress")  # on the result
@@ -64,7 +65,7 @@ class Plan:
 class Outcome(NamedTuple):
     """What came of a large run."""
 
-    clustering: LargeClustering
+    clustering: Clustering
     report: ReadReport
     scores: dict[str, float] | None  # agreement with the labels beside the texts, if there are any
 
@@ -303,9 +304,8 @@ class _Run:
         manifest = {**run.manifest(), **identity, "memory": self.plan.memory}
         write_run(self.plan.out, write_files, manifest, force=self.plan.force)
         assert examples is not None
-        clustering = LargeClustering(
-            model, run.without_documents(), examples, seconds=self.seconds, folder=self.plan.out, info=manifest
-        )
+        store = TextsOnDisk(examples, self.plan.out)
+        clustering = Clustering(model, run.without_documents(), store, seconds=self.seconds, info=manifest)
         return Outcome(clustering, self.reader.report, scores)
 
 

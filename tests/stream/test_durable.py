@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from stream_texts import make_documents
 
 import textmix
 from textmix.corpus import Tokenizer
-from textmix.saved_runs import LargeClustering
 from textmix.stream import durable, saved_run, state_file
 from textmix.stream.checking import check_folder
 from textmix.stream.clusterer import StreamClusterer
@@ -1012,6 +1012,6 @@ def test_settings_of_a_run_hold(run):
 def test_a_run_that_never_had_its_texts_in_memory_is_refused(folder, monkeypatch):
     folder.mkdir()
     (folder / "run.json").touch()
-    monkeypatch.setattr(saved_run, "load", lambda folder: object.__new__(LargeClustering))
+    monkeypatch.setattr(saved_run, "load", lambda folder: SimpleNamespace(has_texts=False))
     with pytest.raises(ValueError, match="does not have all its texts in memory; cluster without --memory"):
         DurableStream(folder)

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering
+from textmix.clustering import Clustering, load
 from textmix.corpus.files import replacing
 from textmix.results.mixture import DocumentScores
 from textmix.results.run import document_columns, number_rows
 from textmix.results.tables import Column, write_csv
-from textmix.saved_runs import load
 
 
 def assign_files(

@@ -18,14 +18,13 @@ from textmix.cli.console import make_console, one_line, plural, say, say_briefly
 from textmix.cli.guidance import Guidance, read_text
 from textmix.cli.json_output import print_json
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering
+from textmix.clustering import Clustering, TextClusterer
 from textmix.corpus.readers import ReadReport
 from textmix.corpus.times import parse_times
 from textmix.kernels import jit
 from textmix.report import REPORT_FILE
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
-from textmix.text_clusterer import TextClusterer
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from textmix.cli.console import make_console, plural, say, show_scores
 from textmix.cli.reading import Documents, read_documents
-from textmix.clustering import Clustering
+from textmix.clustering import Clustering, load
 from textmix.corpus.saved_files import check_regular
 from textmix.metrics import agreement
 from textmix.results.run import ASSIGNMENTS_FILE
 from textmix.results.tables import escape_formula
-from textmix.saved_runs import LargeClustering, load
 
 
 def evaluate_run(run: Path, file: str | None, columns: Mapping[str, str | None]) -> None:
@@ -37,7 +36,7 @@ def kept_labels(clustering: Clustering, wanted: str | None, run: Path) -> tuple[
     """The labels that were read beside the texts, and the column they came from."""
     kept = clustering.info.get("input", {}).get("columns", {}).get("label")
     labels: Sequence[str] | None = clustering.corpus.labels
-    if isinstance(clustering, LargeClustering) and kept is not None:
+    if not clustering.has_texts and kept is not None:
         check_regular(run / ASSIGNMENTS_FILE)
         labels = read_documents([str(run / ASSIGNMENTS_FILE)], {"text": "label", "label": "label"}).labels
     if labels is None:
@@ -58,7 +57,7 @@ def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -
                 "by order; match them by id with --id, if the run was clustered with --id"
             )
         return documents.labels
-    if isinstance(clustering, LargeClustering):
+    if not clustering.has_texts:
         raise ValueError("a run with counts on disk keeps no ids; leave --id out: rows are matched by their order")
     if clustering.corpus.ids is None or documents.ids is None:
         raise ValueError("this run was clustered without --id, so rows cannot be matched by id; leave --id out")

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from textmix.cli.reading import Documents
+from textmix.clustering import TextClusterer, load
 from textmix.estimators import ConsensusMixture
-from textmix.saved_runs import load
-from textmix.text_clusterer import TextClusterer
 
 
 @dataclass(frozen=True)

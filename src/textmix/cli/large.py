@@ -11,10 +11,9 @@ from typing import Any
 
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
+from textmix.clustering import TextClusterer, load
 from textmix.large import Plan, cluster_large
 from textmix.report import REPORT_FILE
-from textmix.saved_runs import load
-from textmix.text_clusterer import TextClusterer
 
 
 def make_plan(

@@ -6,8 +6,8 @@ import webbrowser
 from pathlib import Path
 
 from textmix.cli.console import make_console, say
+from textmix.clustering import load
 from textmix.report import REPORT_FILE
-from textmix.saved_runs import load
 
 
 def report_run(run: Path, out: Path | None, title: str | None, *, show: bool) -> None:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from textmix.clustering import Clustering
+from textmix.clustering import Clustering, load
 from textmix.corpus import Corpus, Tokenizer
 from textmix.results.run import TEXTS_FILE
 from textmix.results.tables import read_parquet
-from textmix.saved_runs import LargeClustering, load
 from textmix.stream.database import DocumentRow
 from textmix.stream.records import Document, check_document, known
 from textmix.stream.settings import without_frequency_bounds
@@ -32,7 +31,7 @@ class SavedRun(NamedTuple):
 def read_run(folder: Path, now: int) -> SavedRun:
     """What a run has; documents without a time are of now, those without an id have the number of their row."""
     clustering = load(folder)
-    if isinstance(clustering, LargeClustering) or not (folder / TEXTS_FILE).exists():
+    if not clustering.has_texts or not (folder / TEXTS_FILE).exists():
         raise ValueError(f'the run in "{folder}" does not have all its texts in memory; cluster without --memory')
     corpus = clustering.corpus
     if corpus.tokenizer is None or corpus.counts.dtype.kind == "f":

@@ -15,14 +15,15 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.clustering import MODELS, Clustering
+from textmix.clustering.clustering import Clustering
+from textmix.clustering.fitted_model import MODELS
+from textmix.clustering.text_store import TextsInMemory
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
-from textmix.saved_runs import LargeClustering
 
 AUTO = "auto"
 DEFAULT_MAX_CLUSTERS = 500
@@ -169,7 +170,7 @@ max_document_frequency
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
         texts = [text if isinstance(text, str) else "" for text in texts]
-        self.clustering_ = Clustering(self.model_, corpus, texts, seconds=seconds)
+        self.clustering_ = Clustering(self.model_, corpus, TextsInMemory(texts, len(texts)), seconds=seconds)
         self.labels_ = self.clustering_.labels
         self.n_clusters_ = self.clustering_.n_clusters
         return self
@@ -217,7 +218,7 @@ max_document_frequency
                 raise ValueError(f"{name} is for the model 'consensus', not for {type(model).__name__}")
         if self.seed_words is not None and not isinstance(self.seed_words, Mapping):
             raise ValueError(f"seed_words must be {{name: words}}, not {type(self.seed_words).__name__}")
-        if isinstance(self.frozen, LargeClustering):
+        if isinstance(self.frozen, Clustering) and not self.frozen.has_texts:
             raise ValueError("frozen is a run with its texts on disk; its clusters cannot be taken over")
         if isinstance(model, PartitionMixture):
             model._validate_params()

@@ -1,0 +1,364 @@
+"""Texts and the clusters found among them: what `textmix.cluster` and `textmix.load` return."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+from functools import cached_property, partial
+from html import escape
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.clustering.fitted_model import wrap
+from textmix.clustering.text_store import TextStore
+from textmix.corpus import Corpus
+from textmix.inference.ordering import order_by_size, renumber
+from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
+from textmix.results.assignments import Assignments
+from textmix.results.clusters import Cluster, Clusters, summarise
+from textmix.results.folder import write_run
+from textmix.results.frames import Frame
+from textmix.results.mixture import DocumentScores
+from textmix.results.run import Run, cluster_columns, document_columns
+from textmix.results.tables import Column
+from textmix.results.typical import Example, Typicality
+from textmix.results.words import ScoredWord, top_words
+
+_OF_THE_FIT = ("input", "guidance", "versions")  # parts of run.json that stay when a clustering is saved again
+MAX_NAME = 200  # characters
+
+
+class Clustering:
+    """Texts and the clusters found among them; what `textmix.cluster` and `textmix.load` return.
+
+    `estimator` is the fitted mixture, `corpus` the counts it was fitted to, `seconds` what took how long,
+    `info` the contents of run.json if this was loaded, `names` those that were given to clusters, by label. Methods
+    that change something return a new Clustering; this one stays as it is.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        corpus: Corpus,
+        store: TextStore,
+        *,
+        seconds: Mapping[str, float] | None = None,
+        info: Mapping[str, Any] | None = None,
+        names: Mapping[int, str] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.corpus = corpus
+        self.seconds = dict(seconds or {})
+        self.info = dict(info or {})
+        self.model = wrap(estimator, corpus)
+        self._store = store
+        self._names = dict(names or {})
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the texts are at hand; those of a run with its counts on disk are not."""
+        return self._store.in_memory
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts; those of a saved clustering are read when they are first asked for."""
+        return self._store.texts()
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The cluster of each text: 0, 1, … by falling size; −1 for texts without words.
+
+        Also −1 for what an estimator of another package takes for noise; `estimator.labels_` has its own numbers.
+        """
+        return self.model.labels
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters, those of a single text included."""
+        return self.model.n_clusters
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Each text's probability of each cluster and, in the last column, of a new one; made on request.
+
+        They are the mixture's, given all words of all texts. The label of a consensus need not be the most probable.
+        """
+        self._store.check_at_hand("probabilities")
+        return self.model.probabilities
+
+    @cached_property
+    def outliers(self) -> NDArray[np.bool_]:
+        """Whether a text fits nowhere.
+
+        By the consensus: its cluster was not given, and it is alone in it or its outlier score is above the threshold
+        (0.25); by one run: its cluster has no more texts than the setting outlier_size (1). Outliers keep their labels,
+        and count in the sizes of clusters.
+        """
+        return self.model.outliers
+
+    @property
+    def outlier_scores(self) -> NDArray[np.float64]:
+        """How much less probable a text is in its cluster: NaN for texts without words.
+
+        By the consensus: than in the collection at large, as the mean of the logarithm over its words; by one run: than
+        in a new cluster, as the logarithm of the odds.
+        """
+        self._store.check_at_hand("outlier scores")
+        return self.model.outlier_scores
+
+    @property
+    def strangest(self) -> list[Example]:
+        """Of the texts that fit nowhere those with the highest outlier scores."""
+        return self._store.strangest(self)
+
+    @property
+    def stability(self) -> float | None:
+        """How well the runs agree on the clusters, the mean over texts of `Cluster.stability`; None of a single run."""
+        return self.model.stability
+
+    @property
+    def trace(self) -> dict[str, NDArray[Any]]:
+        """One array a name (n_clusters, n_moved, log_joint, seconds), one entry a sweep."""
+        return self.model.trace
+
+    @property
+    def n_without_words(self) -> int:
+        """The number of texts that have no words left, which belong to no cluster."""
+        return self.model.n_without_words
+
+    @property
+    def known_clusters(self) -> dict[str, int]:
+        """The label of each cluster that was known by y, seed words or frozen clusters; −1 if no text is in it."""
+        return dict(self.model.known_clusters)
+
+    @cached_property
+    def typicality(self) -> NDArray[np.float32]:
+        """How typical each text is of its cluster."""
+        return Typicality(self.model.word_counts, self.model.beta).score(self.corpus.counts, self.labels)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Size, words and examples of each cluster, by label; also a table, with `to_pandas()`, `to_csv()`, …."""
+        names: dict[int, str] = {}
+        for place, (name, label) in enumerate(self.known_clusters.items()):
+            label = label if label >= 0 else -1 - place  # of no cluster here, but no other is to have this name
+            names[label] = f"{names[label]} / {name}" if label in names else name
+        described = self._store.describe_clusters(self, {**names, **self._names})
+        return Clusters(described, cluster_columns(described))
+
+    @property
+    def documents(self) -> Frame:
+        """A table with a row a text: position, id, label, time, cluster and its name, probability, outlier, text."""
+        return self._table(np.arange(self.labels.size))
+
+    def documents_of(self, cluster: int | str | Cluster) -> Frame:
+        """The same of the texts of one cluster, by label or name, the most typical first."""
+        self._store.check_at_hand("rows")
+        members = np.flatnonzero(self.labels == self._find(cluster))
+        return self._table(members[np.argsort(-self.typicality[members], kind="stable")])
+
+    def _table(self, documents: NDArray[Any]) -> Frame:
+        self._store.check_at_hand("rows")
+        corpus, names = self.corpus, [cluster.name for cluster in self.clusters]
+        columns = document_columns(
+            None if corpus.ids is None else [corpus.ids[i] for i in documents],
+            None if corpus.labels is None else [corpus.labels[i] for i in documents],
+            self.labels[documents],
+            self.outliers[documents],
+            DocumentScores(*(scores[documents] for scores in self.model.scores)),
+            [self.texts[i] for i in documents],
+            names,
+            None if corpus.times is None else corpus.times[documents],
+        )
+        return Frame([Column("document", "BIGINT", documents), *columns])
+
+    def top_words(self, n: int = 10, *, order: str = "telling") -> list[list[ScoredWord]]:
+        """The n leading words of each cluster, by label, with their scores: the most "telling", or "probable" ones."""
+        return top_words(self.model.word_counts, self.model.beta, n, order, self.corpus.vocabulary)
+
+    def _find(self, cluster: int | str | Cluster) -> int:
+        """The label of a cluster."""
+        if isinstance(cluster, Cluster):
+            cluster = cluster.index
+        if isinstance(cluster, str):
+            named = [one.index for one in self.clusters if one.name == cluster]
+            if not named:
+                nearest = get_close_matches(cluster, [one.name for one in self.clusters], n=1)
+                hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+                raise ValueError(f"there is no cluster called {cluster!r}{hint}")
+            return named[0]
+        if not isinstance(cluster, Integral) or isinstance(cluster, bool) or not 0 <= cluster < self.n_clusters:
+            raise ValueError(f"there is no cluster {cluster!r}; labels go from 0 to {self.n_clusters - 1}")
+        return int(cluster)
+
+    def texts_by_name(self) -> dict[str, list[str]]:
+        """The texts of each cluster of several, by its name."""
+        members = np.split(np.argsort(self.labels, kind="stable"), np.cumsum(np.bincount(self.labels + 1)))[1:]
+        return {
+            cluster.name: [self.texts[i] for i in members[cluster.index]]
+            for cluster in self.clusters
+            if cluster.size > 1
+        }
+
+    def predict(self, texts: Iterable[str | None]) -> NDArray[np.int32]:
+        """The most probable cluster of each new text; −1 if no word of it is known."""
+        return self.assign(texts).labels
+
+    def predict_proba(self, texts: Iterable[str | None]) -> NDArray[np.float64]:
+        """New texts' probability of each cluster and, in the last column, of a new one."""
+        return self.model.predict_proba(self.corpus.count(texts))
+
+    def assign(self, texts: Iterable[str | None]) -> Assignments:
+        """Put new texts into the clusters, which stay as they are."""
+        return self.model.assign(self.corpus.count(texts))
+
+    def to_frame(self) -> Any:
+        """`documents` as a data frame of pandas, or of polars if there is no pandas."""
+        return self.documents.to_frame()
+
+    def with_n_clusters(self, n_clusters: int) -> Clustering:
+        """The same texts in fewer clusters: those found, merged so that little is lost; nothing is fitted again."""
+        if not isinstance(n_clusters, Integral):
+            raise ValueError(f"n_clusters must be a whole number, not {n_clusters!r}")
+        return self._with(self.model.merged(int(n_clusters)))
+
+    def merge(self, *clusters: int | str | Cluster) -> Clustering:
+        """The same with some clusters, by label or name, taken together."""
+        labels = sorted({self._find(cluster) for cluster in clusters})
+        if len(labels) < 2:
+            raise ValueError("merging takes two clusters or more")
+        merged = np.where(np.isin(self.labels, labels), np.int32(labels[0]), self.labels)
+        self._store.check_relabelling(self.model, "merged")
+        return self._with(self.model.relabelled(order_by_size(merged)))
+
+    def split(self, cluster: int | str | Cluster, n_clusters: int = 2) -> Clustering:
+        """The same with one cluster, by label or name, in several: its texts alone are clustered anew.
+
+        Texts whose cluster was given may part.
+        """
+        self._store.check_relabelling(self.model, "split")
+        own = self._find(cluster)
+        if not isinstance(n_clusters, Integral) or n_clusters < 2:
+            raise ValueError(f"a cluster is split into two or more, not into {n_clusters!r}")
+        members = np.flatnonzero(self.labels == own)
+        consensus = self.model.new_consensus().set_params(n_clusters=int(n_clusters), progress=False)
+        try:
+            parts = consensus.fit(self.corpus.counts[members]).labels_
+        except ValueError as error:
+            raise ValueError(f"cluster {own} cannot be split: {error}") from error
+        labels = self.labels.copy()
+        labels[members] = np.where(parts == 0, own, self.n_clusters + parts - 1)
+        return self._with(self.model.relabelled(order_by_size(labels)))
+
+    def rename(self, cluster: int | str | Cluster, name: str) -> Clustering:
+        """The same with another name for a cluster; it stays with the cluster when others are merged or split."""
+        if not isinstance(name, str):
+            raise ValueError(f"the name of a cluster must be a text, not {name!r}")
+        label, name = self._find(cluster), " ".join(name.split())
+        if not 0 < len(name) <= MAX_NAME:
+            raise ValueError(f"the name of a cluster must have 1 to {MAX_NAME} characters, not {len(name):,}")
+        if any(other.name == name and other.index != label for other in self.clusters):
+            raise ValueError(f"another cluster is called {name!r} already")
+        renamed = self._with(self.estimator)
+        renamed._names = {**self._names, label: name}
+        return renamed
+
+    def with_outlier_threshold(self, threshold: float) -> Clustering:
+        """The same clustering with other outliers: texts whose score is above this, or that are alone in a cluster."""
+        if not isinstance(threshold, Real) or not np.isfinite(float(threshold)):
+            raise ValueError(f"the outlier threshold must be a finite number, not {threshold!r}")
+        return self._with(self.model.with_outlier_threshold(float(threshold)))
+
+    def _with(self, estimator: Any) -> Clustering:
+        """The same texts in the clusters of another estimator; names follow most of the texts of a cluster."""
+        other = Clustering(estimator, self.corpus, self._store, seconds=self.seconds, info=self.info)
+        named = np.array(sorted(self._names), dtype=np.int32)
+        _, now = renumber(self.labels, other.labels, named)
+        _, largest_parts = renumber(other.labels, self.labels, now)
+        # Of clusters that were merged the largest one's name stays, if it has any.
+        other._names = {
+            int(label): self._names[int(before)]
+            for before, label, part in zip(named, now, largest_parts, strict=True)
+            if label >= 0 and part == before
+        }
+        return other
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write a page on the clusters to a file: one HTML file that needs no other and no network."""
+        write_report(path, self._report_source(title))
+
+    def chart(self, name: str) -> Any:
+        """A chart of the report as a Plotly figure: "map", "trace", "times" or "confusion"."""
+        charts = summarise_report(self._report_source(None))["charts"]
+        if name not in charts:
+            raise ValueError(f"there is no chart {name!r} of this clustering; there are: {', '.join(charts)}")
+        return as_figure(charts[name])
+
+    def _report_source(self, title: str | None) -> Source:
+        model, has_texts = self.model, self.has_texts
+        files = self.info.get("input", {}).get("files", [])
+        with ThreadPoolExecutor(1) as pool:  # merging takes as long as all the rest, and another core
+            merges = pool.submit(lambda: model.merges)
+            return Source(
+                clusters=list(self.clusters),
+                labels=self.labels,
+                corpus=self.corpus,
+                word_counts=model.word_counts,
+                beta=model.beta,
+                texts=self.texts if has_texts else None,
+                typicality=self.typicality if has_texts else None,
+                outliers=self.outliers,
+                outlier_scores=self.outlier_scores if has_texts else None,
+                outlier_threshold=model.outlier_threshold,
+                outliers_at=model.outliers_at,
+                strangest=self.strangest,
+                trace=self.trace,
+                stability=self.stability,
+                n_without_words=self.n_without_words,
+                run={**model.describe(), **self.info, "seconds": self.seconds},
+                title=title or ", ".join(Path(file).name for file in files[:3]) or None,
+                merges=merges.result(),
+            )
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        notes: Mapping[str, Any] | None = None,
+        report: bool = False,
+        escape_formulas: bool = True,
+    ) -> None:
+        """Save everything to a folder, as tables, JSON and arrays; `textmix.load` reads it again.
+
+        A folder with an earlier run is only overwritten with `force`. `notes` are kept in run.json. With `report` the
+        page goes there too, as report.html. Without `escape_formulas` texts stand in CSV as they are, also those that a
+        spreadsheet would take for formulas.
+        """
+        self._store.check_saving()
+        model = self.model
+        run = Run(model.mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores)
+        kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
+        names = {str(label): name for label, name in self._names.items()}
+        described = {**run.manifest(), "names": names, "seconds": self.seconds}
+        manifest: dict[str, Any] = {**described, **kept, **(notes or {})}
+        if taken := (described.keys() | {"format", "version"}) & (notes or {}).keys():
+            raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
+        write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)
+        self.info = {**self.info, **manifest}
+        if report:
+            self.report(Path(folder) / REPORT_FILE)
+
+    def __repr__(self) -> str:
+        n_outliers = int(np.count_nonzero(self.outliers))
+        return summarise(list(self.clusters), self.labels.size, n_outliers, self.n_without_words)
+
+    def _repr_html_(self) -> str:
+        """The clusters as a table, in a notebook."""
+        return f"<p>{escape(repr(self).splitlines()[0])}</p>{self.clusters._repr_html_()}"
