@@ -11,9 +11,9 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(MAKE) --no-print-directory -j 2 lint pytest
 
-# Files of tests side by side on two cores; more would compile the same kernels once more each.
+# Files of tests side by side: three processes keep two cores busy, since tests wait for processes and a browser.
 pytest: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 # The tests with the oldest versions that pyproject.toml allows, or with the newest there are instead of those in
 # constraints.txt: make test-lowest PYTHON=python3.11, make test-newest PYTHON=python3.13.
@@ -84,9 +84,9 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed studies/pyproject.toml
+$(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt studies/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e studies
-	touch $@
+	touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'

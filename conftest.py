@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 # The same examples at every run.
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -23,6 +26,31 @@ ROOT = Path(__file__).resolve().parent
 
 # Kernels are compiled into a folder of the project; textmix.kernels.jit adds a hash of the sources to its name.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache"))
+
+_compile = Dispatcher.compile
+_being_compiled: set[str] = set()
+
+
+def _compile_once(dispatcher: Dispatcher, signature: object) -> object:
+    """Compile a kernel that another test process is compiling by waiting for it, then reading what it wrote.
+
+    No two processes can wait for each other: a process that waits holds the locks of kernels that call this one.
+    """
+    name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
+    if not name.startswith("textmix.kernels.") or name in _being_compiled:
+        return _compile(dispatcher, signature)
+    folder = Path(os.environ["NUMBA_CACHE_DIR"]) / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with global_compiler_lock, open(folder / name, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _being_compiled.add(name)
+        try:
+            return _compile(dispatcher, signature)
+        finally:
+            _being_compiled.remove(name)
+
+
+Dispatcher.compile = _compile_once
 
 
 def pytest_collection_finish() -> None:

@@ -226,7 +226,8 @@ def test_a_step_that_always_takes_its_worker_down_is_given_up(tmp_path, monkeypa
         with pytest.raises(WorkersLostError, match="each of the 2 times that partition 0 was given to one"):
             list(engine.map(toy_after_deaths, make_shared(), [(0.0, tmp_path, 9)]))
         assert len(list(tmp_path.glob("begun-*"))) == 2
-        assert len(engine.events) == 2
+        # On a busy machine there is also an event that says that a worker is waited for.
+        assert sum(event.startswith("a worker was lost") for event in engine.events) == 2
 
 
 def test_dask_blaming_a_step_for_the_loss_of_its_worker_is_not_believed(tmp_path):
