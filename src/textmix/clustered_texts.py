@@ -25,12 +25,11 @@ from textmix.estimators.scored_mixture import ScoredMixture
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.clusters import Cluster, Clusters, describe_clusters, summarise
 from textmix.results.frames import Frame
-from textmix.results.large_run import N_OUTLIERS
 from textmix.results.mixture import DocumentScores
 from textmix.results.numbering import Numbering
 from textmix.results.run import cluster_columns, document_columns, read_texts
 from textmix.results.tables import Column
-from textmix.results.typical import Example, Examples, Typicality
+from textmix.results.typical import N_OUTLIERS, Example, Examples, Typicality
 from textmix.results.words import ScoredWord, top_words
 
 SMOOTHING = 0.1  # pseudo-count of a word, for the words of estimators that have no beta

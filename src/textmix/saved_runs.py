@@ -22,11 +22,10 @@ from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.clusters import Cluster, Clusters, list_clusters
 from textmix.results.folder import RUN_FILE, read_manifest
 from textmix.results.frames import Frame
-from textmix.results.large_run import COUNTS, ON_DISK, KeptExamples
 from textmix.results.mixture import NOT_STORED, FittedMixture
 from textmix.results.mixture_values import check_unit
-from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER, cluster_columns
-from textmix.results.typical import Example
+from textmix.results.run import CORPUS_FOLDER, COUNTS, MODEL_FOLDER, ON_DISK, cluster_columns
+from textmix.results.typical import Example, KeptExamples
 
 
 class LargeClustering(Clustering):

@@ -17,13 +17,13 @@ import typer
 from large_texts import make_texts, read_rows, write_texts
 
 import textmix
-from textmix import large, memory
 from textmix.cli import main
 from textmix.cli.options import parse_size
-from textmix.corpus import partitions
+from textmix.corpus import shards
 from textmix.inference.parallel_state import ParallelState
-from textmix.results import large_run
-from textmix.results.work_folder import WorkFolder
+from textmix.large import cluster as large
+from textmix.large import memory, run_files
+from textmix.large.work_folder import WorkFolder
 
 COLUMNS = ["--text", "text", "--id", "key", "--label", "topic"]
 N_TEXTS = 1500
@@ -36,12 +36,12 @@ def texts(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    """Several partitions and batches, although there are few texts."""
+    """Several shards and batches, although there are few texts."""
     make_parts_small(monkeypatch)
 
 
 def make_parts_small(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(partitions, "_ENTRIES_WORTH_A_PARTITION", 1000)
+    patch.setattr(shards, "_ENTRIES_WORTH_A_SHARD", 1000)
     patch.setattr(large, "_BATCH_SIZE", 400)
 
 
@@ -279,8 +279,8 @@ def test_a_work_folder_with_a_link_for_its_counts_is_left_alone(large_run_of, le
 
 def test_scores_that_cannot_be_are_made_anew(tmp_path):
     scores = large.ScoreFiles(tmp_path, 4, 2)
-    for partition, row in enumerate(([0.5, np.nan], [0.5, 1.5])):
-        scores.write(partition, np.array([row, [0, np.nan], [1, 2]], np.float32))
+    for shard, row in enumerate(([0.5, np.nan], [0.5, 1.5])):
+        scores.write(shard, np.array([row, [0, np.nan], [1, 2]], np.float32))
     assert scores.missing() == [1]
 
 
@@ -387,7 +387,7 @@ def test_kernels_are_compiled_in_another_process(monkeypatch):
     calls = []
     monkeypatch.setattr("subprocess.run", lambda command, check: calls.append(command))
     memory.compile_apart()
-    assert calls == [[sys.executable, "-c", "from textmix.memory import compile_kernels; compile_kernels()"]]
+    assert calls == [[sys.executable, "-c", "from textmix.large.memory import compile_kernels; compile_kernels()"]]
     memory.compile_kernels()
     assert memory.is_compiled()
 
@@ -475,7 +475,7 @@ def test_a_run_that_was_killed_while_moving_files_can_fail_once_more(large_run_o
         assert large_run_of("--force")[0] == 2
     assert not (saved / "run.json").exists()
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 2, OSError)
+        interrupt(patch, run_files, "write_csv", 2, OSError)
         assert large_run_of("--resume")[0] == 2
     assert large_run_of("--resume")[0] == 0
     assert (saved / "assignments.csv").read_bytes() == expected
@@ -489,7 +489,7 @@ def test_a_run_that_was_killed_while_moving_files_can_fail_once_more(large_run_o
         (ParallelState, "sample", 3),
         (ParallelState, "improve", 1),
         (large.ScoreFiles, "write", 2),
-        (large_run, "write_csv", 3),
+        (run_files, "write_csv", 3),
     ],
 )
 def test_after_ctrl_c_the_run_goes_on_to_the_same_end(large_run_of, saved, tmp_path, monkeypatch, owner, name, at):
@@ -517,7 +517,7 @@ def test_ctrl_c_while_texts_are_counted_leaves_nothing(large_run_of, tmp_path, m
 
 def test_a_failure_keeps_what_was_done_and_says_how_to_go_on(large_run_of, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 2, OSError)
+        interrupt(patch, run_files, "write_csv", 2, OSError)
         code, _, error = large_run_of()
     assert code == 2
     assert error.startswith("textmix: the disk is full; what was done is kept in ")
@@ -728,7 +728,7 @@ def test_standard_input_is_read_once_and_cannot_be_resumed(program, tmp_path, te
 def test_work_is_done_where_it_is_asked_for(large_run_of, tmp_path, monkeypatch):
     work = tmp_path / "elsewhere" / "work"
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 1)
+        interrupt(patch, run_files, "write_csv", 1)
         assert large_run_of("--work", work)[0] == 130
     assert (work / "corpus" / "disk-corpus.json").exists()
     assert large_run_of("--work", work, "--resume")[0] == 0

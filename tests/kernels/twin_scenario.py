@@ -140,7 +140,7 @@ def sweep_in_parallel(corpus: Corpus, prior: tuple) -> dict[str, list]:
     from textmix.engines.serial import SerialEngine
     from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
     from textmix.inference.parallel_state import ParallelState
-    from textmix.inference.partitioned import deal_out_counts
+    from textmix.inference.sharded import deal_out_counts
 
     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
     counts = scipy.sparse.csr_array(corpus.counts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
-from textmix.large import Plan, cluster_large
+from textmix.large.cluster import Plan, cluster_large
 from textmix.report import REPORT_FILE
 from textmix.saved_runs import load
 from textmix.text_clusterer import TextClusterer

@@ -9,18 +9,18 @@ Result = TypeVar("Result")
 
 
 class SerialEngine:
-    """Loads a partition, runs the step, lets the partition go: one partition in memory at a time."""
+    """Loads a shard, runs the step, lets the shard go: one shard in memory at a time."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
         self._loaders: Sequence[Callable[[], Any]] = ()
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
-        """Partition i is what loaders[i]() returns."""
+        """Shard i is what loaders[i]() returns."""
         self._loaders = loaders
 
     def map(self, step: Callable[..., Result], shared: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
-        """step(partition i, shared, *arguments[i]) for each partition i, in order."""
+        """step(shard i, shared, *arguments[i]) for each shard i, in order."""
         for loader, own in zip(self._loaders, arguments, strict=True):
             yield step(loader(), shared, *own)
 

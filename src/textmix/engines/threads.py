@@ -94,7 +94,7 @@ def threads(n_jobs: int | None) -> Iterator[Threads]:
 
 
 class ThreadEngine:
-    """Steps over partitions side by side. Each thread loads its partition itself: one in memory for each thread."""
+    """Steps over shards side by side. Each thread loads its shard itself: one in memory for each thread."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.events: list[str] = []
@@ -103,11 +103,11 @@ class ThreadEngine:
         self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
-        """Partition i is what loaders[i]() returns."""
+        """Shard i is what loaders[i]() returns."""
         self._loaders = loaders
 
     def map(self, step: Callable[..., Result], shared: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
-        """step(partition i, shared, *arguments[i]) for each partition i; results in order.
+        """step(shard i, shared, *arguments[i]) for each shard i; results in order.
 
         Whoever stops listening, by Ctrl-C for instance, waits for the steps that have begun.
         """

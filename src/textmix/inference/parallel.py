@@ -5,8 +5,8 @@ switched off, as the paper has it). An approximation: documents do not see what 
 `sampled`: word probabilities drawn from their posterior, as Algorithm 3 is printed. `uncollapsed`: the weights of
 clusters drawn too, which makes it an exact Gibbs sampler.
 
-A step over a partition is a pure function of the partition, its labels, the statistics of all clusters and a key:
-(seed, sweep, partition). It returns labels and what they change in the statistics. So it may run anywhere, and again.
+A step over a shard is a pure function of the shard, its labels, the statistics of all clusters and a key:
+(seed, sweep, shard). It returns labels and what they change in the statistics. So it may run anywhere, and again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.inference.layout import ROW_SHARE, build_scratch, check_labels_fit, make_clusters, tabulate_lengths
-from textmix.inference.partitioned import select_documents
 from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
+from textmix.inference.sharded import select_documents
 from textmix.kernels.gibbs import NEW
 from textmix.kernels.parallel import DRAW, add_changes, list_changes, merge_changes, spread_rows, sweep_independently
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
@@ -28,7 +28,7 @@ from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
 FEWEST_MERGED = 1 << 18  # new pairs worth a pass over the statistics
-WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
+WORD_PROBABILITIES = 2**32 - 2  # in place of a shard's number: random numbers for those of all clusters
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
 
 
@@ -43,7 +43,7 @@ class Statistics(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What all partitions of a sweep share."""
+    """What all shards of a sweep share."""
 
     run: int  # tells one run from another in a process that has seen several
     seed: int
@@ -73,7 +73,7 @@ Changes = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, l
 
 
 class Outcome(NamedTuple):
-    """What a step made of a partition."""
+    """What a step made of a shard."""
 
     labels: NDArray[np.int32]
     n_moved: int
@@ -84,7 +84,7 @@ class Outcome(NamedTuple):
 
 
 class Improvement(NamedTuple):
-    """What a greedy step made of a partition, and which documents would have gone elsewhere."""
+    """What a greedy step made of a shard, and which documents would have gone elsewhere."""
 
     outcome: Outcome
     discontent: NDArray[np.int64]
@@ -102,7 +102,7 @@ def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
 
 
 class Merger:
-    """Statistics that follow the outcomes of partitions.
+    """Statistics that follow the outcomes of shards.
 
     Changes of pairs that are there are added to them. New pairs wait until there are enough of them to be worth a pass
     over the statistics.
@@ -115,7 +115,7 @@ class Merger:
         self._n_waiting = 0
 
     def add(self, outcome: Outcome) -> None:
-        """Take what a partition changed; nothing of the outcome is kept."""
+        """Take what a shard changed; nothing of the outcome is kept."""
         sizes, totals, *pairs = self._statistics
         sizes += outcome.size_changes
         totals += outcome.total_changes
@@ -143,21 +143,21 @@ def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outc
     return _outcome(documents, nowhere, labels, 0.0, n_labels)
 
 
-def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32], partition: int) -> Outcome:
-    """A step: choose a label for every document of a partition."""
-    rng = generator(task.seed, task.sweep, partition)
+def sweep_shard(documents: Documents, task: Task, labels: NDArray[np.int32], shard: int) -> Outcome:
+    """A step: choose a label for every document of a shard."""
+    rng = generator(task.seed, task.sweep, shard)
     after, log_totals = _choose(documents, task, labels, rng)
     return _outcome(documents, labels, after, log_totals, task.statistics.sizes.size)
 
 
-def improve_partition(
-    documents: Documents, task: Task, labels: NDArray[np.int32], partition: int, rows: NDArray[np.int64] | None
+def improve_shard(
+    documents: Documents, task: Task, labels: NDArray[np.int32], shard: int, rows: NDArray[np.int64] | None
 ) -> Improvement:
     """A greedy step over some documents (None: all): every other one of those that would rather be elsewhere moves.
 
     Not all at once: two documents that would each rather be where the other one is would change places for ever.
     """
-    rng = generator(task.seed, task.sweep, partition)
+    rng = generator(task.seed, task.sweep, shard)
     if rows is None:
         rows = np.arange(labels.size)
     else:

@@ -1,6 +1,6 @@
 """Clustering texts that do not fit in memory, or on a cluster of machines: the counts are on disk.
 
-Texts are counted into a work folder, the counts are sampled partition by partition, every document is scored, and
+Texts are counted into a work folder, the counts are sampled shard by shard, every document is scored, and
 the results are written while the texts are read once more. A run that broke off goes on from its work folder.
 """
 
@@ -21,26 +21,23 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.partition_files import DamagedError
-from textmix.corpus.partitions import partition_rows, partition_size
 from textmix.corpus.readers import DocumentReader, ReadReport
 from textmix.corpus.readers.unchanged import can_be_read_again, describe_files
+from textmix.corpus.shards import DamagedError, shard_rows, shard_size
 from textmix.corpus.tokens import Tokenizer
 from textmix.engines.engine import make_engine
 from textmix.estimators.gibbs_mixture import GibbsMixture
-from textmix.inference.checkpoint import FileCheckpoint, Shape
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
-from textmix.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
+from textmix.large.disk_corpus import DiskCorpus
+from textmix.large.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
+from textmix.large.run_files import LargeRun, Scorers, score_shard
+from textmix.large.work_folder import FileCheckpoint, OtherRunError, ScoreFiles, Shape, WorkFolder
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, read_manifest, write_run
-from textmix.results.large_run import LargeRun
 from textmix.results.mixture import FittedMixture, plain_parameters
 from textmix.results.run import describe_input
-from textmix.results.score_files import ScoreFiles, Scorers, score_partition
-from textmix.results.work_folder import OtherRunError, WorkFolder
 from textmix.saved_runs import LargeClustering
 from textmix.text_clusterer import TextClusterer, check_words
 
@@ -195,7 +192,7 @@ class _Run:
             self._sample(model, corpus)
         return_freed_memory()
         mixture = model.mixture_
-        scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_partitions)
+        scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_shards)
         with _timed(self.seconds, "scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)
         return_freed_memory()
@@ -256,7 +253,7 @@ class _Run:
             **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
         }
         self.work.keep_settings(settings)
-        sizes = [partition_size(corpus.n_documents, corpus.n_partitions, part) for part in range(corpus.n_partitions)]
+        sizes = [shard_size(corpus.n_documents, corpus.n_shards, part) for part in range(corpus.n_shards)]
         shape = Shape(sizes, _max_clusters(model, corpus))
         checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings}, shape, self.tell)
         with warnings.catch_warnings():
@@ -268,12 +265,12 @@ class _Run:
                 raise KeyboardInterrupt from stopped
 
     def _score(self, mixture: FittedMixture, corpus: DiskCorpus, scores: ScoreFiles, n_jobs: int | None) -> None:
-        missing, n_partitions = scores.missing(), corpus.n_partitions
-        labels = [(mixture.labels[partition_rows(corpus.n_documents, n_partitions, part)],) for part in missing]
+        missing, n_shards = scores.missing(), corpus.n_shards
+        labels = [(mixture.labels[shard_rows(corpus.n_documents, n_shards, part)],) for part in missing]
         n_documents = sum(own.size for (own,) in labels)
         with make_engine("threads", n_jobs) as engine, self.progress.task("scoring", total=n_documents) as task:
-            engine.hold([partial(corpus.partition, part) for part in missing])
-            found = engine.map(score_partition, Scorers.of(mixture), labels)
+            engine.hold([partial(corpus.shard, part) for part in missing])
+            found = engine.map(score_shard, Scorers.of(mixture), labels)
             for part, values in zip(missing, found, strict=True):
                 scores.write(part, values)
                 task.advance(values.shape[1])
@@ -335,7 +332,7 @@ def _max_clusters(model: GibbsMixture, corpus: DiskCorpus) -> int:
 
 
 def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
-    """The same with the sampler that works on partitions; ValueError for what that cannot do."""
+    """The same with the sampler that works on shards; ValueError for what that cannot do."""
     if clusterer.model == "consensus" or clusterer.granularity is not None or clusterer.outlier_threshold is not None:
         raise ValueError(
             "a consensus, with its granularity and outlier threshold, needs all counts in memory; with counts on disk "
