@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -31,9 +31,21 @@ from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
 from textmix.inference.progress import Progress, Task
 from textmix.large.disk_corpus import DiskCorpus
+from textmix.large.errors import (
+    CannotResumeError,
+    InMemoryOnlyError,
+    InterruptedRun,
+    LargeRunError,
+    LeftOverError,
+    MemoryLimitError,
+    NestedFoldersError,
+    NoSpaceError,
+    Remains,
+    UnfinishedError,
+)
 from textmix.large.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
 from textmix.large.run_files import LargeRun, Scorers, score_shard
-from textmix.large.work_folder import FileCheckpoint, OtherRunError, ScoreFiles, Shape, WorkFolder
+from textmix.large.work_folder import FileCheckpoint, ScoreFiles, Shape, WorkFolder
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, read_manifest, write_run
 from textmix.results.mixture import FittedMixture, plain_parameters
@@ -44,6 +56,9 @@ from textmix.text_clusterer import TextClusterer, check_words
 _BATCH_SIZE = 4096  # texts read at a time
 _WITHOUT_EFFECT = ("engine", "client", "n_jobs", "progress")  # on the result
 _MISHAPS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
+_STAGES = {"reading": "reading", "writing": "sorting"}  # of counting, as progress is shown
+
+Tell = Callable[[str | LargeRunError], None]  # what the user is to know
 
 
 @dataclass(frozen=True)
@@ -66,10 +81,6 @@ class Outcome(NamedTuple):
     scores: dict[str, float] | None  # agreement with the labels beside the texts, if there are any
 
 
-class UnfinishedError(ValueError):
-    """A run that broke off, and how to go on."""
-
-
 def cluster_large(
     files: Sequence[str],
     columns: Mapping[str, str | None],
@@ -77,7 +88,7 @@ def cluster_large(
     plan: Plan,
     *,
     progress: bool | None,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> Outcome | None:
     """Cluster the texts of files and write the results; None if an earlier run had finished all of it.
 
@@ -90,73 +101,14 @@ def cluster_large(
         if clusterer.client is not None:
             with engine:
                 pass
-    work = WorkFolder(plan.work)
-    work.hold()
-    try:
-        return _begin_or_go_on(files, columns, clusterer, plan, work, progress, tell)
-    finally:
-        work.release()
-
-
-def _begin_or_go_on(
-    files: Sequence[str],
-    columns: Mapping[str, str | None],
-    clusterer: TextClusterer,
-    plan: Plan,
-    work: WorkFolder,
-    progress: bool | None,
-    tell: Callable[[str], None],
-) -> Outcome | None:
-    has_run = work.has_run()
-    can_go_on = all(can_be_read_again(name) for name in files)
-    if plan.resume and not can_go_on:
-        raise ValueError("standard input and pipes cannot be read again: --resume needs files")
-    given = {name: value for name, value in columns.items() if value is not None}
-    with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
-        source = _describe_source(reader, columns, clusterer.make_tokenizer())
-        made_of = _digest(source, clusterer)
-        identity = {"run": work.run} if has_run else {"made_of": made_of}
-        if plan.resume and _holds_run(plan.out, identity):
-            if has_run:
-                work.remove()
-            tell(f'the run in "{plan.out}" was finished already')
-            return None
-        check_destination(plan.out, force=plan.force)
-        if has_run and not plan.resume and not plan.force:
-            ways = "go on with --resume, or start anew with --force" if can_go_on else "start anew with --force"
-            raise ValueError(f'"{plan.work}" is left from a run that was not finished; {ways}')
-        seconds: dict[str, float] = {}
-        if plan.memory is not None and not is_compiled():
-            with _timed(seconds, "compiling"):
-                compile_apart()
-        if has_run and plan.resume:
-            work.go_on(source)
-        else:
-            if plan.resume:
-                tell(f'there is nothing to resume in "{plan.work}"; this run starts from the beginning')
-            work.remove()
-            work.begin(source)
-        try:
-            shown = Progress(progress)
-            return _Run(reader, columns, source, made_of, clusterer, plan, work, shown, seconds, tell).finish()
-        except BaseException as error:
-            if isinstance(error, DamagedError):
-                work.forget_corpus()
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                error = OSError(f'no space left on the disk of "{plan.work}" (--work) or of "{plan.out}" (--out)')
-            if not (work.has_corpus or work.has_checkpoint) or not can_go_on:
-                work.remove()
-                if isinstance(error, KeyboardInterrupt) and not can_go_on:
-                    raise KeyboardInterrupt("nothing is kept, since the texts cannot be read again") from error
-                raise error
-            hint = f'what was done is kept in "{plan.work}": go on with --resume'
-            if describe_files(reader.report.files) != source["files"]:
-                hint = "start anew with the files as they are now: --force"
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(hint) from error
-            if isinstance(error, _MISHAPS) and not isinstance(error, OtherRunError):
-                raise UnfinishedError(f"{error}; {hint}") from error
-            raise
+    with WorkFolder(plan.work) as work:
+        work.read()
+        can_go_on = all(can_be_read_again(name) for name in files)
+        if plan.resume and not can_go_on:
+            raise CannotResumeError("standard input and pipes cannot be read again", "input")
+        given = {name: value for name, value in columns.items() if value is not None}
+        with DocumentReader(files, batch_size=_BATCH_SIZE, **given) as reader:
+            return _Run(reader, columns, clusterer, plan, work, can_go_on, Progress(progress), tell).begin_or_go_on()
 
 
 @dataclass
@@ -165,17 +117,72 @@ class _Run:
 
     reader: DocumentReader
     columns: Mapping[str, str | None]
-    source: dict[str, Any]
-    made_of: str
     clusterer: TextClusterer
     plan: Plan
     work: WorkFolder
+    can_go_on: bool  # later, should it break off: the texts can be read again
     progress: Progress
-    seconds: dict[str, float]  # what took how long
-    tell: Callable[[str], None]
+    tell: Tell
+    seconds: dict[str, float] = field(default_factory=dict)  # what took how long
 
-    def finish(self) -> Outcome:
-        with _timed(self.seconds, "counting"):
+    def __post_init__(self) -> None:
+        self.source = _describe_source(self.reader, self.columns, self.clusterer.make_tokenizer())
+        self.made_of = _digest(self.source, self.clusterer)
+
+    def begin_or_go_on(self) -> Outcome | None:
+        """Run to the end, from the beginning or from what was left; None if an earlier run had finished all of it."""
+        plan, work = self.plan, self.work
+        has_run = work.has_run
+        identity = {"run": work.run} if has_run else {"made_of": self.made_of}
+        if plan.resume and _holds_run(plan.out, identity):
+            if has_run:
+                work.remove()
+            self.tell(f'the run in "{plan.out}" was finished already')
+            return None
+        check_destination(plan.out, force=plan.force)
+        if has_run and not plan.resume and not plan.force:
+            raise LeftOverError(plan.work, can_resume=self.can_go_on)
+        if plan.memory is not None and not is_compiled():
+            with self._timed("compiling"):
+                compile_apart()
+        if has_run and plan.resume:
+            work.go_on(self.source)
+        else:
+            if plan.resume:
+                self.tell(f'there is nothing to resume in "{plan.work}"; this run starts from the beginning')
+            work.remove()
+            work.begin(self.source)
+        try:
+            return self._finish()
+        except BaseException as error:
+            outcome = self._broken_off(error)
+            if outcome is error:
+                raise
+            raise outcome from error
+
+    def _broken_off(self, error: BaseException) -> BaseException:
+        """What to raise after an error, with what is left of the run; nothing is, without counts or a way to go on."""
+        plan, work = self.plan, self.work
+        if isinstance(error, DamagedError):
+            work.forget_corpus()
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            error = NoSpaceError(plan.work, plan.out)
+        if not (work.has_corpus or work.has_checkpoint) or not self.can_go_on:
+            work.remove()
+            interrupted = isinstance(error, KeyboardInterrupt) and not self.can_go_on
+            return InterruptedRun(Remains(None)) if interrupted else error
+        remains = Remains(plan.work, self._files_changed())
+        if isinstance(error, KeyboardInterrupt):
+            return InterruptedRun(remains)
+        if isinstance(error, _MISHAPS) and not isinstance(error, CannotResumeError):
+            return UnfinishedError(error, remains)
+        return error
+
+    def _files_changed(self) -> bool:
+        return bool(describe_files(self.reader.report.files) != self.source["files"])
+
+    def _finish(self) -> Outcome:
+        with self._timed("counting"):
             corpus = self._counts()
         return_freed_memory()
         n_with_words = corpus.n_documents - corpus.n_empty_documents
@@ -188,12 +195,12 @@ class _Run:
             self._check_memory(needed, self.plan.memory, corpus, n_clusters)
             n_jobs = threads_within(self.plan.memory - needed, corpus, n_jobs)
         model.n_jobs = n_jobs
-        with _timed(self.seconds, "sampling"):
+        with self._timed("sampling"):
             self._sample(model, corpus)
         return_freed_memory()
         mixture = model.mixture_
         scores = ScoreFiles(self.work.path, corpus.n_documents, corpus.n_shards)
-        with _timed(self.seconds, "scoring"):
+        with self._timed("scoring"):
             self._score(mixture, corpus, scores, model.n_jobs)
         return_freed_memory()
         run = LargeRun(mixture, corpus, model.outliers_, scores, self.plan.escape_formulas)
@@ -202,19 +209,14 @@ class _Run:
         return outcome
 
     def _check_memory(self, needed: int, memory: int, corpus: DiskCorpus, n_clusters: int) -> None:
-        """Raise ValueError if vocabulary and statistics would not fit in memory; say so if they might not."""
+        """Raise MemoryLimitError if vocabulary and statistics would not fit in memory; tell it if they might not."""
         if needed <= memory:
             return
-        problem = (
-            f"{corpus.n_documents:,} texts with {corpus.n_words:,} distinct words and up to {n_clusters:,} clusters "
-            f"need some {needed / 1e6:,.0f} MB, but --memory is {memory / 1e6:,.0f} MB"
-        )
+        words = f"{corpus.n_documents:,} texts with {corpus.n_words:,} distinct words"
+        what = f"{words} and up to {n_clusters:,} clusters"
         if self.clusterer.init != "online":
-            raise ValueError(
-                f"{problem}; more --memory helps, fewer --clusters, --init online, which opens few, or leaving out "
-                "rare words, which are then counted anew: --min-df 5 --force"
-            )
-        self.tell(f"{problem}; an online start opens fewer clusters as a rule, so the run goes on")
+            raise MemoryLimitError(what, needed, memory, "sampling")
+        self.tell(MemoryLimitError(what, needed, memory, "online sampling"))
 
     def _counts(self) -> DiskCorpus:
         """The counts: those that are there already, or made anew."""
@@ -255,7 +257,8 @@ class _Run:
         self.work.keep_settings(settings)
         sizes = [shard_size(corpus.n_documents, corpus.n_shards, part) for part in range(corpus.n_shards)]
         shape = Shape(sizes, _max_clusters(model, corpus))
-        checkpoint = _Checkpoint(self.work.path, {"source": self.source, "settings": settings}, shape, self.tell)
+        identity = {"source": self.source, "settings": settings}
+        checkpoint = FileCheckpoint(self.work.path, identity, shape, self._tell_progress)
         with warnings.catch_warnings():
             # Samplers answer Ctrl-C with a warning and what they have reached. Here it is in the checkpoint.
             warnings.filterwarnings("error", message=r"\w+ interrupted in sweep")
@@ -263,6 +266,10 @@ class _Run:
                 model.fit_disk(corpus, checkpoint)
             except UserWarning as stopped:
                 raise KeyboardInterrupt from stopped
+
+    def _tell_progress(self, saved: Saved) -> None:
+        polished = f" and {saved.n_passes} greedy passes" if saved.n_passes else ""
+        self.tell(f"going on after {len(saved.trace['n_moved'])} sweeps{polished}")
 
     def _score(self, mixture: FittedMixture, corpus: DiskCorpus, scores: ScoreFiles, n_jobs: int | None) -> None:
         missing, n_shards = scores.missing(), corpus.n_shards
@@ -282,13 +289,13 @@ class _Run:
         def write_files(folder: Path) -> dict[str, Any]:
             nonlocal scores, examples
             n_documents = run.corpus.n_documents
-            with _timed(self.seconds, "writing"), self.progress.task("writing", total=n_documents) as task:
+            with self._timed("writing"), self.progress.task("writing", total=n_documents) as task:
                 written = run.write_files(folder, self.reader, task.advance)
-            if describe_files(self.reader.report.files) != self.source["files"]:
+            if self._files_changed():
                 raise ValueError("the files have changed since they were counted")
             examples = written.examples
             if written.known_labels is not None:
-                with _timed(self.seconds, "comparing"):
+                with self._timed("comparing"):
                     scores = agreement(written.known_labels, run.mixture.labels)
             return {
                 "input": describe_input(self.reader.report, self.columns),
@@ -305,26 +312,11 @@ class _Run:
         )
         return Outcome(clustering, self.reader.report, scores)
 
-
-class _Checkpoint(FileCheckpoint):
-    """One that tells what the run goes on from, and says of a damaged state that there is no going on."""
-
-    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: Shape, tell: Callable[[str], None]) -> None:
-        super().__init__(folder, identity, shape)
-        self._tell = tell
-
-    def load(self) -> Saved | None:
-        try:
-            saved = super().load()
-        except ValueError as error:
-            raise OtherRunError(str(error)) from error
-        if saved is not None:
-            polished = f" and {saved.n_passes} greedy passes" if saved.n_passes else ""
-            self._tell(f"going on after {len(saved.trace['n_moved'])} sweeps{polished}")
-        return saved
-
-
-_STAGES = {"reading": "reading", "writing": "sorting"}
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - started
 
 
 def _max_clusters(model: GibbsMixture, corpus: DiskCorpus) -> int:
@@ -334,18 +326,13 @@ def _max_clusters(model: GibbsMixture, corpus: DiskCorpus) -> int:
 def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
     """The same with the sampler that works on shards; ValueError for what that cannot do."""
     if clusterer.model == "consensus" or clusterer.granularity is not None or clusterer.outlier_threshold is not None:
-        raise ValueError(
-            "a consensus, with its granularity and outlier threshold, needs all counts in memory; with counts on disk "
-            "(--memory) or on Dask there is a single run, so leave them out"
-        )
+        consensus = "a consensus, with its granularity and outlier threshold,"
+        raise InMemoryOnlyError(consensus, "there is a single run, so leave them out")
     clusterer.check_settings(on_disk=True)
     if not isinstance(clusterer.make_model(1, on_disk=True), GibbsMixture):
         raise ValueError("texts that are not held in memory can be clustered by the models with a name only")
     if clusterer.inference not in (None, "auto", "parallel"):
-        raise ValueError(
-            f"inference {clusterer.inference!r} needs all counts in memory; "
-            'with counts on disk (--memory) or on Dask it is "parallel", so leave it out'
-        )
+        raise InMemoryOnlyError(f"inference {clusterer.inference!r}", 'it is "parallel", so leave it out')
     for name in ("alpha", "beta"):
         if getattr(clusterer, name) == "learn":
             raise ValueError(f'{name} "learn" needs all counts in memory; with counts on disk give a number')
@@ -354,13 +341,10 @@ def _for_counts_on_disk(clusterer: TextClusterer) -> TextClusterer:
 
 def _check_plan(plan: Plan) -> None:
     if plan.memory is not None and plan.memory < SMALLEST_MEMORY:
-        raise ValueError(
-            f"--memory is {plan.memory / 1e6:,.0f} MB, but has to be {SMALLEST_MEMORY / 1e6:,.0f} MB at least: "
-            f"textmix itself takes some {ITSELF / 1e6:,.0f} MB"
-        )
+        raise MemoryLimitError("large runs", SMALLEST_MEMORY, plan.memory, "start")
     out, work = plan.out.resolve(), plan.work.resolve()
     if out == work or out in work.parents or work in out.parents:
-        raise ValueError(f'--work "{plan.work}" and --out "{plan.out}" must be two folders, none inside the other')
+        raise NestedFoldersError(plan.work, plan.out)
 
 
 def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], tokenizer: Tokenizer) -> dict[str, Any]:
@@ -388,10 +372,3 @@ def _holds_run(out: Path, identity: Mapping[str, str]) -> bool:
         return identity.items() <= read_manifest(out).items()
     except ValueError:
         return False
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - started

@@ -22,6 +22,7 @@ from textmix.corpus.shards import count_shards
 from textmix.corpus.tokens import Tokenizer
 from textmix.corpus.vocabulary import Columns, build_ordered_vocabulary, order_vocabulary, with_language
 from textmix.kernels.tokenize import Rows
+from textmix.large.errors import MemoryLimitError
 from textmix.large.shard_files import ShardWriter, join_rows
 
 if TYPE_CHECKING:
@@ -107,11 +108,8 @@ def _count_into(path: Path, texts: Iterable[str], tokenizer: Tokenizer, memory: 
     for rows in count_batches(texts, splitter):
         spill.add(rows)
         if memory is not None and vocabulary_bytes(spill.n_words) > memory:
-            raise ValueError(
-                f"the first {spill.n_documents:,} texts have {spill.n_words:,} distinct words, which need "
-                f"{vocabulary_bytes(spill.n_words) / 1e6:,.0f} MB of memory, but {memory / 1e6:,.0f} MB are "
-                "allowed; allow more: leaving out rare words (min-df) does not help, since all are counted first"
-            )
+            what = f"the first {spill.n_documents:,} texts have {spill.n_words:,} distinct words, which"
+            raise MemoryLimitError(what, vocabulary_bytes(spill.n_words), memory, "counting")
     spill.finish()
     return WordCounts(spill, splitter.words(), spill.n_documents)
 

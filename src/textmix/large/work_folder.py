@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from types import NoneType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_
 from textmix.corpus.shards import shard_size
 from textmix.inference.parallel_fit import COLUMNS, MAX_GREEDY_PASSES, Saved
 from textmix.large.disk_build import MANIFEST, remove_corpus
+from textmix.large.errors import CannotResumeError, WorkFolderError
 from textmix.results.mixture import DocumentScores
 
 CORPUS_FOLDER = "corpus"
@@ -36,26 +37,6 @@ WORK_FILE = "work.json"
 FORMAT = "textmix work"
 VERSION = 1
 
-# What settings are called on the command line.
-_OPTIONS = {
-    "model": "--model",
-    "n_clusters": "--clusters",
-    "alpha": "--alpha",
-    "beta": "--beta",
-    "n_sweeps": "--sweeps",
-    "init": "--init",
-    "random_state": "--seed",
-    "outlier_size": "--outlier-size",
-    "text": "--text",
-    "id": "--id",
-    "label": "--label",
-    "format": "--format",
-    "language": "--language",
-    "stem": "--stem",
-    "stop_words": "--stop-words",
-    "min_document_frequency": "--min-df",
-    "max_document_frequency": "--max-df",
-}
 _CHECKPOINT_FILE = "checkpoint.npz"
 _CHECKPOINT_VERSION = 2
 _CHECKPOINT_KINDS = {"labels": NUMBERS, "bounds": NUMBERS, "notes": TEXT}
@@ -64,10 +45,6 @@ _SCORES = 3  # of each document: probability, outlier score, typicality
 _MOST = 1.0 + 1e-6  # a probability as 4-byte floats have it
 _TEMPORARY = re.compile(r"\.work\.json\.[0-9a-f]+\.tmp")
 _OWN_FILE = re.compile(rf"{_TEMPORARY.pattern}|checkpoint\.(npz|tmp)|scores-\d+\.(f4|tmp)")
-
-
-class OtherRunError(ValueError):
-    """What was left behind cannot be gone on with; the message says what to do."""
 
 
 class WorkFolder:
@@ -99,32 +76,39 @@ class WorkFolder:
         """What tells this run from all others."""
         return str(self._notes["run"])
 
+    @property
     def has_run(self) -> bool:
-        """Whether a run was left here; ValueError if the folder is somebody else's."""
+        """Whether a run was left here, or has begun."""
+        return bool(self._notes)
+
+    def read(self) -> None:
+        """Look what was left here; WorkFolderError if the folder is somebody else's."""
         self._notes = self._read()
         names = sorted(path.name for path in self.path.iterdir())
         # work.json is written first and removed last: what is there without it is not ours.
         foreign = [name for name in names if not _TEMPORARY.fullmatch(name)]
         if foreign and not self._notes:
-            raise ValueError(
+            raise WorkFolderError(
                 f'"{self.path}" holds other files, such as "{foreign[0]}"; '
-                "a large run needs a folder of its own to work in (--work)"
+                "a large run needs a folder of its own to work in",
+                "foreign",
             )
-        return bool(self._notes)
 
-    def hold(self) -> None:
-        """Make the folder and keep other runs out until `release`; ValueError if one is at work here."""
+    def __enter__(self) -> Self:
+        """Make the folder and keep other runs out; WorkFolderError if one is at work here."""
         if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f'"{self.path}" is a file; a large run needs a folder to work in (--work)')
+            raise WorkFolderError(f'"{self.path}" is a file; a large run needs a folder to work in', "file")
         try:
-            self._lock.hold(f'another run is writing to "{self.path}"; wait until it ends, or choose another --work')
+            self._lock.hold(f'another run is writing to "{self.path}"; wait until it ends')
         except OSError as error:
-            raise ValueError(
-                f'cannot make the folder "{self.path}" to work in ({error.strerror}); choose another --work'
-            ) from error
+            message = f'cannot make the folder "{self.path}" to work in ({error.strerror})'
+            raise WorkFolderError(message, "not made") from error
+        except ValueError as error:
+            raise WorkFolderError(str(error), "taken") from error
+        return self
 
-    def release(self) -> None:
-        """Let other runs in; the folder goes if it is empty and a run was removed from it, or if `hold` made it."""
+    def __exit__(self, *exception: object) -> None:
+        """Let other runs in; the folder goes if it is empty and a run was removed from it, or if it was made here."""
         if self._removed:
             with suppress(OSError):
                 self.path.rmdir()
@@ -135,18 +119,18 @@ class WorkFolder:
         self._write({"run": uuid.uuid4().hex, "source": source, "settings": None})
 
     def go_on(self, source: Mapping[str, Any]) -> None:
-        """Take up the run that was left here; ValueError if its texts are others."""
+        """Take up the run that was left here; CannotResumeError if its texts are others."""
         self._refuse_others(self._notes["source"], _as_json(source))
 
     def keep_settings(self, settings: Mapping[str, Any]) -> None:
-        """Say how the run samples; ValueError if it has begun to sample otherwise."""
+        """Say how the run samples; CannotResumeError if it has begun to sample otherwise."""
         if self.has_checkpoint:
             self._refuse_others(self._notes["settings"] or {}, _as_json(settings))
         else:
             self._write({**self._notes, "settings": settings})
 
     def remove(self) -> None:
-        """Remove all that a run wrote, work.json last; what others put here stays. The folder goes by `release`."""
+        """Remove all that a run wrote, work.json last; what others put here stays. The folder goes at the end."""
         self._removed = True
         remove_corpus(self.corpus)
         # Scores go before the checkpoint that tells of which clusters they are.
@@ -160,20 +144,17 @@ class WorkFolder:
         remove_corpus(self.corpus)
 
     def _refuse_others(self, before: Any, now: Any) -> None:
-        """Raise ValueError if the two differ, and name the first difference."""
+        """Raise CannotResumeError if the two differ, and name the first difference."""
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         if not names:
             return
         name, old, new = names[0], before.get(names[0]), now.get(names[0])
         if isinstance(old, dict) and isinstance(new, dict):
             self._refuse_others(old, new)
-        run = f'the run in "{self.path}" began'
-        what = f"{_OPTIONS.get(name, name)} is {new!r}, but {run} with {old!r}"
         if name == "files":
-            what = f"the input files are others than when {run}, or have changed since, by size or time of change"
-        raise OtherRunError(
-            f"{what}; go on with the same command and files, or start anew: --force instead of --resume"
-        )
+            message = f'the input files are others than when the run in "{self.path}" began, or have changed since'
+            raise CannotResumeError(f"{message}, by size or time of change", "files")
+        raise CannotResumeError.of_setting(name, new, old, self.path)
 
     def _read(self) -> dict[str, Any]:
         """What work.json says; nothing if it is not there, or somebody else's."""
@@ -222,29 +203,39 @@ class FileCheckpoint:
     """Keeps a run's state in a folder: whole at any moment, since a new file takes the place of the old one at once.
 
     `identity` says what the run is of (settings, seed, corpus): a state of another run is refused. So is one whose
-    labels do not have the `shape` of the run.
+    labels do not have the `shape` of the run. `on_load` is told of a state that is loaded.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: Shape) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, Any],
+        shape: Shape,
+        on_load: Callable[[Saved], None] | None = None,
+    ) -> None:
         self._path = folder / _CHECKPOINT_FILE
         self._identity = _as_json({"version": _CHECKPOINT_VERSION, **identity})
         self._shape = shape
+        self._on_load = on_load
 
     def load(self) -> Saved | None:
-        """What was saved last, or None; ValueError if it is of another run, or damaged."""
+        """What was saved last, or None; CannotResumeError if it is of another run, or damaged."""
         try:
             arrays = read_arrays(self._path, _CHECKPOINT_KINDS)
             notes = parse_json(str(arrays["notes"]))
             check_type("notes", notes, dict)
             if notes.pop("identity", None) != self._identity:
-                raise _OtherRunError
-            return _read_state(arrays["labels"], arrays["bounds"], notes, self._shape)
+                raise CannotResumeError(f"{self._path} is of a run with other settings or texts", "other state")
+            saved = _read_state(arrays["labels"], arrays["bounds"], notes, self._shape)
         except FileNotFoundError:
             return None
-        except _OtherRunError as error:
-            raise ValueError(f"{self._path} is of a run with other settings or texts; start anew: --force") from error
+        except CannotResumeError:
+            raise
         except (OSError, ValueError) as error:
-            raise ValueError(f"{self._path} is damaged ({error}); start anew: --force instead of --resume") from error
+            raise CannotResumeError(f"{self._path} is damaged ({error})", "damaged state") from error
+        if self._on_load is not None:
+            self._on_load(saved)
+        return saved
 
     def save(self, state: Saved) -> None:
         """Keep this instead of what was saved before."""
@@ -263,10 +254,6 @@ class FileCheckpoint:
                 bounds=np.cumsum([0, *(part.size for part in state.labels)]),
                 notes=json.dumps(notes),
             )
-
-
-class _OtherRunError(Exception):
-    """The state is of another run."""
 
 
 def _read_state(labels: NDArray[Any], bounds: NDArray[Any], notes: Mapping[str, Any], shape: Shape) -> Saved:
