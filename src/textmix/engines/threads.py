@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Event
 from typing import Any, Self, TypeVar
+
+from joblib import cpu_count
 
 Result = TypeVar("Result")
 BlockFunction = Callable[[int, int], Result]
@@ -20,8 +21,7 @@ def count_threads(n_jobs: int | None) -> int:
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; 1 is one thread, −1 as many as there are cores")
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(n_cores + 1 + n_jobs, 1)
+    return n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
 
 
 class Threads:
