@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from textmix.engines.serial import SerialEngine
+from textmix.engines.engine import SerialEngine
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import prepare_documents
 from textmix.inference.parallel_fit import COLUMNS, ParallelSettings, Saved, fit_parallel

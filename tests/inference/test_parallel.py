@@ -20,7 +20,7 @@ from kernels.ladder import CORPORA, PRIORS, TINY, Corpus, kernel_prior, labels_i
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.corpus import Corpus as TextCorpus
 from textmix.corpus.shards import deal_out, put_together
-from textmix.engines.serial import SerialEngine
+from textmix.engines.engine import SerialEngine
 from textmix.engines.threads import ThreadEngine
 from textmix.inference import parallel, parallel_fit, parallel_state
 from textmix.inference.layout import build_scratch

@@ -137,7 +137,7 @@ def propose(state: GibbsState, result: dict[str, list]) -> None:
 def sweep_in_parallel(corpus: Corpus, prior: tuple) -> dict[str, list]:
     """Sweeps of every form, one after the other, a greedy one at the end; statistics follow."""
     from kernels.ladder import kernel_prior, random_labels
-    from textmix.engines.serial import SerialEngine
+    from textmix.engines.engine import SerialEngine
     from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
     from textmix.inference.parallel_state import ParallelState
     from textmix.inference.sharded import deal_out_counts

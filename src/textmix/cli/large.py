@@ -11,21 +11,9 @@ from typing import Any
 
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
+from textmix.large import errors
 from textmix.large.cluster import Plan, cluster_large
-from textmix.large.errors import (
-    CannotResumeError,
-    InMemoryOnlyError,
-    InterruptedRun,
-    LargeRunError,
-    LeftOverError,
-    MemoryLimitError,
-    NestedFoldersError,
-    NoSpaceError,
-    Remains,
-    UnfinishedError,
-    WorkFolderError,
-    megabytes,
-)
+from textmix.large.errors import LargeRunError, megabytes
 from textmix.large.memory import ITSELF
 from textmix.report import REPORT_FILE
 from textmix.saved_runs import load
@@ -118,7 +106,7 @@ def cluster_large_files(
     except LargeRunError as error:
         raise ValueError(explain(error)) from error
     except KeyboardInterrupt as stopped:
-        remains = f"; {_explain_remains(stopped.remains)}" if isinstance(stopped, InterruptedRun) else ""
+        remains = f"; {_explain_remains(stopped.remains)}" if isinstance(stopped, errors.InterruptedRun) else ""
         _tell(f"interrupted{remains}")
         sys.exit(INTERRUPTED)
     if outcome is None:
@@ -134,29 +122,29 @@ def cluster_large_files(
 def explain(error: LargeRunError) -> str:
     """The sentence for an error of a large run, with the options that help."""
     match error:
-        case InMemoryOnlyError():
+        case errors.InMemoryOnlyError():
             in_memory = f"{error.setting} needs all counts in memory"
             return f"{in_memory}; with counts on disk (--memory) or on Dask {error.advice}"
-        case NestedFoldersError():
+        case errors.NestedFoldersError():
             return f'--work "{error.work}" and --out "{error.out}" must be two folders, none inside the other'
-        case WorkFolderError():
+        case errors.WorkFolderError():
             return f"{error}{_WORK_FOLDER_ADVICE[error.problem]}"
-        case LeftOverError():
+        case errors.LeftOverError():
             return f"{error}; {'go on with --resume, or ' if error.can_resume else ''}start anew with --force"
-        case CannotResumeError():
+        case errors.CannotResumeError():
             setting = _OPTIONS.get(error.setting, error.setting)
             return f"{setting}{str(error).removeprefix(error.setting)}{_RESUME_ADVICE[error.problem]}"
-        case MemoryLimitError():
+        case errors.MemoryLimitError():
             return _explain_memory(error)
-        case NoSpaceError():
+        case errors.NoSpaceError():
             return f'no space left on the disk of "{error.work}" (--work) or of "{error.out}" (--out)'
-        case UnfinishedError():
+        case errors.UnfinishedError():
             cause = explain(error.cause) if isinstance(error.cause, LargeRunError) else error.cause
             return f"{cause}; {_explain_remains(error.remains)}"
     return str(error)
 
 
-def _explain_memory(error: MemoryLimitError) -> str:
+def _explain_memory(error: errors.MemoryLimitError) -> str:
     allowed = f"--memory is {megabytes(error.allowed)}"
     match error.stage:
         case "start":
@@ -174,7 +162,7 @@ def _explain_memory(error: MemoryLimitError) -> str:
     return f"{error.what} need some {megabytes(error.needed)}, but {allowed}; {advice}"
 
 
-def _explain_remains(remains: Remains) -> str:
+def _explain_remains(remains: errors.Remains) -> str:
     if remains.files_changed:
         return f"{remains}: --force"
     return f"{remains}: go on with --resume" if remains.work is not None else str(remains)

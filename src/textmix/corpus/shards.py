@@ -38,25 +38,13 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ShardedCorpus(ABC):
-    """Documents whose counts are read one shard at a time, and what is known of all of them together.
+    """Documents whose counts are read one shard at a time, and what is known of all of them together."""
 
-    Attributes
-    ----------
-    folder
-        Where the shards are.
-    document_frequencies
-        In how many documents each word is. They fall: the words of most documents are the first columns.
-    n_documents, n_empty_documents
-        The number of documents, and of those that no word is left of.
-    n_tokens
-        The sum of all counts.
-    """
-
-    folder: Path
-    document_frequencies: npt.NDArray[np.int64]
+    folder: Path  # where the shards are
+    document_frequencies: npt.NDArray[np.int64]  # of the words; they fall
     n_documents: int
-    n_empty_documents: int
-    n_tokens: int
+    n_empty_documents: int  # of which no word is left
+    n_tokens: int  # the sum of all counts
 
     @property
     def n_words(self) -> int:

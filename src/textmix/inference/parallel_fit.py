@@ -116,8 +116,14 @@ def fit_parallel(
     checkpoint = checkpoint or NoCheckpoint()
     saved = checkpoint.load()
     if saved is None:
-        begun = _start(source, start, beta, prior, settings, seed, progress)
-        saved = Saved(begun, {name: [] for name in COLUMNS})
+        if isinstance(start, np.ndarray):
+            labels = deal_out(start.astype(np.int32), source.n_shards)
+        else:
+            n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
+            with progress.task("starting", total=0) as task:
+                labels = start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
+            return_freed_memory()
+        saved = Saved(labels, {name: [] for name in COLUMNS})
         checkpoint.save(saved)
     state = ParallelState(source, engine, saved.labels, beta, prior, seed, settings.form, settings.leave_out)
     converged = interrupted = False
@@ -130,41 +136,28 @@ def fit_parallel(
         return_freed_memory()  # of the sweeps, before the results take theirs
         if state.n_unlabelled > 0:
             raise KeyboardInterrupt  # before the first sweep was over there is nothing to keep
-        labels = state.labels_in_order()
-        ordered = order_by_size(labels)
-        slots = slots_in_order(labels, ordered)
-        partition = FittedPartition(
-            labels=ordered,
-            twins=np.empty(0, np.int32),
-            trace=Trace(saved.trace).arrays(),
-            n_sweeps=len(saved.trace["n_moved"]),
-            converged=converged,
-            log_joint=state.log_joint(),
-            unit=source.unit,
-            beta=beta,
-            prior=of_occupied(prior, slots),
-        )
-        return FittedParallel(partition, state.statistics, slots)
+        return _fitted(state, saved, converged, beta)
     finally:
         state.close()
 
 
-def _start(
-    source: ShardedDocuments,
-    start: NDArray[np.int32] | int | str,
-    beta: float | NDArray[np.float64],
-    prior: Prior,
-    settings: ParallelSettings,
-    seed: int,
-    progress: Progress,
-) -> list[NDArray[np.int32]]:
-    if isinstance(start, np.ndarray):
-        return deal_out(start.astype(np.int32), source.n_shards)
-    with progress.task("starting", total=0) as task:
-        n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
-        labels = start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
-    return_freed_memory()
-    return labels
+def _fitted(state: ParallelState, saved: Saved, converged: bool, beta: float | NDArray[np.float64]) -> FittedParallel:
+    """What a run has found, its clusters by size."""
+    labels = state.labels_in_order()
+    ordered = order_by_size(labels)
+    slots = slots_in_order(labels, ordered)
+    partition = FittedPartition(
+        labels=ordered,
+        twins=np.empty(0, np.int32),
+        trace=Trace(saved.trace).arrays(),
+        n_sweeps=len(saved.trace["n_moved"]),
+        converged=converged,
+        log_joint=state.log_joint(),
+        unit=state.source.unit,
+        beta=beta,
+        prior=of_occupied(state.prior, slots),
+    )
+    return FittedParallel(partition, state.statistics, slots)
 
 
 def _sample(

@@ -7,24 +7,19 @@ the results are written while the texts are read once more. A run that broke off
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
 from textmix.corpus.readers import DocumentReader, ReadReport
-from textmix.corpus.readers.unchanged import can_be_read_again, describe_files
 from textmix.corpus.shards import DamagedError, shard_rows, shard_size
-from textmix.corpus.tokens import Tokenizer
 from textmix.engines.engine import make_engine
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.inference.freed import return_freed_memory
@@ -45,6 +40,7 @@ from textmix.large.errors import (
 )
 from textmix.large.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
 from textmix.large.run_files import LargeRun, Scorers, score_shard
+from textmix.large.source import can_be_read_again, describe_files, describe_source, digest, with_effect
 from textmix.large.work_folder import FileCheckpoint, ScoreFiles, Shape, WorkFolder
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, read_manifest, write_run
@@ -54,7 +50,6 @@ from textmix.saved_runs import LargeClustering
 from textmix.text_clusterer import TextClusterer, check_words
 
 _BATCH_SIZE = 4096  # texts read at a time
-_WITHOUT_EFFECT = ("engine", "client", "n_jobs", "progress")  # on the result
 _MISHAPS = (ValueError, OSError, ImportError, RuntimeError, MemoryError)
 _STAGES = {"reading": "reading", "writing": "sorting"}  # of counting, as progress is shown
 
@@ -126,8 +121,8 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)  # what took how long
 
     def __post_init__(self) -> None:
-        self.source = _describe_source(self.reader, self.columns, self.clusterer.make_tokenizer())
-        self.made_of = _digest(self.source, self.clusterer)
+        self.source = describe_source(self.reader.report.files, self.columns, self.clusterer.make_tokenizer())
+        self.made_of = digest(self.source, self.clusterer.get_params())
 
     def begin_or_go_on(self) -> Outcome | None:
         """Run to the end, from the beginning or from what was left; None if an earlier run had finished all of it."""
@@ -249,11 +244,7 @@ class _Run:
             )
 
     def _sample(self, model: GibbsMixture, corpus: DiskCorpus) -> None:
-        parameters = plain_parameters(model)
-        settings = {
-            "model": type(model).__name__,
-            **{name: value for name, value in parameters.items() if name not in _WITHOUT_EFFECT},
-        }
+        settings = {"model": type(model).__name__, **with_effect(plain_parameters(model))}
         self.work.keep_settings(settings)
         sizes = [shard_size(corpus.n_documents, corpus.n_shards, part) for part in range(corpus.n_shards)]
         shape = Shape(sizes, _max_clusters(model, corpus))
@@ -345,25 +336,6 @@ def _check_plan(plan: Plan) -> None:
     out, work = plan.out.resolve(), plan.work.resolve()
     if out == work or out in work.parents or work in out.parents:
         raise NestedFoldersError(plan.work, plan.out)
-
-
-def _describe_source(reader: DocumentReader, columns: Mapping[str, str | None], tokenizer: Tokenizer) -> dict[str, Any]:
-    """What the counts are made of and how, as JSON gives it back."""
-    settings = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in tokenizer.settings().items()
-    }
-    return {
-        "textmix": version("textmix"),
-        "files": describe_files(reader.report.files),
-        "columns": dict(columns),
-        "tokenizer": settings,
-    }
-
-
-def _digest(source: Mapping[str, Any], clusterer: TextClusterer) -> str:
-    """A number for the texts and all settings that have an effect on the result."""
-    settings = {name: value for name, value in clusterer.get_params().items() if name not in _WITHOUT_EFFECT}
-    return hashlib.sha256(json.dumps([source, settings], sort_keys=True, default=repr).encode()).hexdigest()
 
 
 def _holds_run(out: Path, identity: Mapping[str, str]) -> bool:
