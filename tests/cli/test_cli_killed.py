@@ -89,7 +89,7 @@ assert run_in_child(["--out", str(whole)]) == 0
 for deadly, numbers in MOMENTS.items():
     for number in numbers:
         moment = (deadly, number)
-        out = folder / f"{deadly.rshard(':')[2]}{number}"
+        out = folder / f"{deadly.rpartition(':')[2]}{number}"
         work = out.with_name(out.name + ".work")
         code = run_in_child(["--out", str(out)], deadly, number)
         assert code == -signal.SIGKILL, (moment, code)
