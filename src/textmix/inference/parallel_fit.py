@@ -14,7 +14,7 @@ from textmix.corpus.shards import ShardedCorpus, deal_out
 from textmix.engines.engine import Engine
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.ordering import order_by_size, slots_in_order
-from textmix.inference.parallel import MEANS, Statistics
+from textmix.inference.parallel import MEANS, ClusterStatistics
 from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
 from textmix.inference.partition import FittedPartition
 from textmix.inference.progress import Progress
@@ -56,7 +56,7 @@ class FittedParallel:
     """A fitted partition, and the statistics that its clusters have under the labels they had before."""
 
     partition: FittedPartition
-    statistics: Statistics
+    statistics: ClusterStatistics
     slots: NDArray[np.int64]  # the former label of each cluster
 
     def count_words(self, corpus: ShardedCorpus) -> scipy.sparse.csr_array:

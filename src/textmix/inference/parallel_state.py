@@ -19,9 +19,9 @@ from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import betas_of_words, make_clusters, plain_length_limit
 from textmix.inference.parallel import (
     MEANS,
+    ClusterStatistics,
     Merger,
-    Statistics,
-    Task,
+    SweepTask,
     forget_working,
     improve_shard,
     no_statistics,
@@ -73,7 +73,7 @@ class ParallelState:
         model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total, at_mean=True)
         limit = plain_length_limit(source.n_tokens, source.max_word_total, model)
         count_type = source.count_type
-        self._task = Task(
+        self._task = SweepTask(
             run=secrets.randbits(63),
             seed=seed,
             sweep=0,
@@ -93,7 +93,7 @@ class ParallelState:
         self._task = self._task._replace(statistics=merger.finish())
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> ClusterStatistics:
         """Of the labels as they are."""
         return self._task.statistics
 
@@ -143,7 +143,7 @@ class ParallelState:
         task = self._task._replace(mode=SCORE, form=MEANS, taken_out=True, run=secrets.randbits(63))
         return self._map(task, lambda _: None).perplexity
 
-    def _map(self, task: Task, tick: Tick) -> SweepOutcome:
+    def _map(self, task: SweepTask, tick: Tick) -> SweepOutcome:
         arguments = [(part, number) for number, part in enumerate(self.labels)]
         labels, n_moved, log_totals = [], 0, []
         merger = Merger(task.statistics) if task.mode != SCORE else None

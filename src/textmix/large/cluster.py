@@ -68,7 +68,7 @@ class Plan:
     escape_formulas: bool = True  # in CSV
 
 
-class Outcome(NamedTuple):
+class LargeOutcome(NamedTuple):
     """What came of a large run."""
 
     clustering: LargeClustering
@@ -84,7 +84,7 @@ def cluster_large(
     *,
     progress: bool | None,
     tell: Tell,
-) -> Outcome | None:
+) -> LargeOutcome | None:
     """Cluster the texts of files and write the results; None if an earlier run had finished all of it.
 
     Ctrl-C and failures leave the work folder as it is, once the texts are counted.
@@ -124,7 +124,7 @@ class _Run:
         self.source = describe_source(self.reader.report.files, self.columns, self.clusterer.make_tokenizer())
         self.made_of = digest(self.source, self.clusterer.get_params())
 
-    def begin_or_go_on(self) -> Outcome | None:
+    def begin_or_go_on(self) -> LargeOutcome | None:
         """Run to the end, from the beginning or from what was left; None if an earlier run had finished all of it."""
         plan, work = self.plan, self.work
         has_run = work.has_run
@@ -176,7 +176,7 @@ class _Run:
     def _files_changed(self) -> bool:
         return bool(describe_files(self.reader.report.files) != self.source["files"])
 
-    def _finish(self) -> Outcome:
+    def _finish(self) -> LargeOutcome:
         with self._timed("counting"):
             corpus = self._counts()
         return_freed_memory()
@@ -273,7 +273,7 @@ class _Run:
                 scores.write(part, values)
                 task.advance(values.shape[1])
 
-    def _write(self, run: LargeRun, model: GibbsMixture) -> Outcome:
+    def _write(self, run: LargeRun, model: GibbsMixture) -> LargeOutcome:
         scores: dict[str, float] | None = None
         examples = None
 
@@ -299,9 +299,9 @@ class _Run:
         write_run(self.plan.out, write_files, manifest, force=self.plan.force)
         assert examples is not None
         clustering = LargeClustering(
-            model, run.without_documents(), examples, seconds=self.seconds, folder=self.plan.out, info=manifest
+            model, run.corpus.without_documents, examples, seconds=self.seconds, folder=self.plan.out, info=manifest
         )
-        return Outcome(clustering, self.reader.report, scores)
+        return LargeOutcome(clustering, self.reader.report, scores)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:

@@ -41,7 +41,7 @@ from textmix.large.shard_files import ShardFiles
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
 
-_BYTES_A_WORD = 100  # measured: the string, its place in the list, its frequency
+BYTES_A_WORD = 100  # measured: the string, its place in the list, its frequency
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,16 +179,17 @@ class DiskCorpus(ShardedCorpus):
 
     def count(self, texts: Iterable[str | None]) -> csr_array:
         """Count new texts in this corpus's columns; words that it does not have are left out."""
-        return self._without_documents.count(texts)
+        return self.without_documents.count(texts)
 
     @cached_property
-    def _without_documents(self) -> Corpus:
+    def without_documents(self) -> Corpus:
+        """The vocabulary and the tokenizer, which new texts are counted by."""
         counts = np.empty((0, self.n_words), dtype=np.int32)
         return Corpus(counts=csr_array(counts), vocabulary=self.vocabulary, tokenizer=self.tokenizer)
 
     def estimate(self) -> int:
         """The bytes that this corpus takes in memory with its vocabulary and one shard, the largest."""
-        return _BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
+        return BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
 
 
 def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -15,14 +15,14 @@ from textmix.corpus.tokens import Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import DirichletMultinomialMixture
 from textmix.kernels import jit
-from textmix.large.disk_corpus import DiskCorpus
+from textmix.large.disk_corpus import BYTES_A_WORD, DiskCorpus
 from textmix.large.run_files import Scorers, score_shard
 
 SMALLEST_MEMORY = 512_000_000
 
 # The memory that a run takes, measured, in bytes.
 ITSELF = 300_000_000  # Python with its packages, compiled code, buffers of readers, the documents being worked on
-A_WORD = 100  # the word itself, its place in the vocabulary, its frequency
+A_WORD = BYTES_A_WORD
 A_DOCUMENT = 24  # its label, in the state, in the order of the files and in what is saved; its scores, mapped
 A_LABEL = 70  # of a document, that clusters are compared with
 A_PAIR = 60  # a word that stands in a cluster: its statistics as they are, as they are merged, and as kernels take them

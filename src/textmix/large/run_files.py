@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from textmix.corpus import Corpus
 from textmix.corpus.files import flush
 from textmix.corpus.shards import ShardCounts
 from textmix.large.disk_corpus import DiskCorpus
@@ -100,14 +99,9 @@ class LargeRun:
     scores: ScoreFiles
     escape_formulas: bool = True  # in CSV
 
-    def without_documents(self) -> Corpus:
-        """The vocabulary and the tokenizer, which new texts are counted by."""
-        nothing = csr_array(np.empty((0, self.corpus.n_words), dtype=np.int32))
-        return Corpus(counts=nothing, vocabulary=self.corpus.vocabulary, tokenizer=self.corpus.tokenizer)
-
     def write_files(self, folder: Path, batches: Iterable[Batch], tick: Callable[[int], None]) -> Written:
         """Write every file of the run, but run.json; the batches are those that were counted, read once more."""
-        self.without_documents().save(folder / CORPUS_FOLDER)
+        self.corpus.without_documents.save(folder / CORPUS_FOLDER)
         self.mixture.save(folder / MODEL_FOLDER)
         save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
         written = self._write_assignments(folder / ASSIGNMENTS_FILE, batches, tick)
