@@ -42,6 +42,7 @@ class ShardedCorpus(ABC):
 
     folder: Path  # where the shards are
     document_frequencies: npt.NDArray[np.int64]  # of the words; they fall
+    n_shards: int
     n_documents: int
     n_empty_documents: int  # of which no word is left
     n_tokens: int  # the sum of all counts
@@ -52,14 +53,9 @@ class ShardedCorpus(ABC):
         return self.document_frequencies.size
 
     @property
-    @abstractmethod
     def n_entries(self) -> int:
         """The number of stored counts, over all documents."""
-
-    @property
-    @abstractmethod
-    def n_shards(self) -> int:
-        """The number of shards."""
+        return int(self.document_frequencies.sum())
 
     @property
     @abstractmethod

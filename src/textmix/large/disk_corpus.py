@@ -128,6 +128,7 @@ class DiskCorpus(ShardedCorpus):
             corpus = cls(
                 folder=folder,
                 document_frequencies=frequencies,
+                n_shards=files.n_shards,
                 n_documents=n_documents,
                 n_empty_documents=settings["n_empty_documents"],
                 n_tokens=settings["n_tokens"],
@@ -140,16 +141,6 @@ class DiskCorpus(ShardedCorpus):
             raise ValueError(f"{folder / MANIFEST} is damaged ({error} is missing); build the corpus again") from error
         files.check_sizes()
         return corpus
-
-    @property
-    def n_entries(self) -> int:
-        """The number of stored counts, over all documents."""
-        return int(self.files.n_entries.sum())
-
-    @property
-    def n_shards(self) -> int:
-        """The number of shards."""
-        return self.files.n_shards
 
     @cached_property
     def vocabulary(self) -> list[str]:
