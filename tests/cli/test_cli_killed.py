@@ -20,28 +20,27 @@ SCRIPT = """
 import gc, importlib, os, signal, sys
 from pathlib import Path
 import textmix
-from textmix import large
 from textmix.cli import main
-from textmix.corpus import partitions
-from textmix.corpus.disk import DiskCorpus
-from textmix.results.mixture import FittedMixture
-from textmix.results.score_files import Scorers, score_partition
+from textmix.corpus import shards
+from textmix.large import DiskCorpus
+from textmix.large import cluster as large
+from textmix.large.run_files import Scorers, score_shard
 
-partitions._ENTRIES_WORTH_A_PARTITION = 1000
+shards._ENTRIES_WORTH_A_SHARD = 1000
 large._BATCH_SIZE = 400
 texts, folder = Path(sys.argv[1]), Path(sys.argv[2])
 MOMENTS = {  # before which calls of what
-    "textmix.results.work_folder:write_files": (1, 2),
-    "textmix.corpus.disk_build:Spill.finish": (1,),
-    "textmix.corpus.disk_build:PartitionWriter.close": (1,),
-    "textmix.corpus.disk_build:save_record": (1,),
-    "textmix.large:check_words": (1,),
-    "textmix.inference.checkpoint:FileCheckpoint.save": (1, 3),
+    "textmix.large.work_folder:write_files": (1, 2),
+    "textmix.large.disk_build:Spill.finish": (1,),
+    "textmix.large.disk_build:ShardWriter.close": (1,),
+    "textmix.large.disk_build:save_record": (1,),
+    "textmix.large.cluster:check_words": (1,),
+    "textmix.large.work_folder:FileCheckpoint.save": (1, 3),
     "textmix.inference.parallel_state:ParallelState.improve": (1,),
-    "textmix.results.score_files:ScoreFiles.write": (3,),
-    "textmix.results.large_run:write_csv": (3,),
+    "textmix.large.work_folder:ScoreFiles.write": (3,),
+    "textmix.large.run_files:write_csv": (3,),
     "textmix.results.folder:_move_into_place": (1,),
-    "textmix.results.work_folder:remove_corpus": (1,),
+    "textmix.large.work_folder:remove_corpus": (1,),
     "os:fsync": (3, 60),
     "os:replace": (9, 30),
 }
@@ -81,7 +80,7 @@ def run_in_child(arguments, deadly=None, number=0):
 run_here("nowhere.csv")
 corpus = DiskCorpus.from_corpus(folder / "warm", textmix.Corpus.from_texts(["red apple", "fast car"] * 20))
 model = textmix.DirichletMultinomialMixture(5).fit(corpus)
-score_partition(corpus.partition(0), Scorers.of(model.mixture_), model.labels_)
+score_shard(corpus.shard(0), Scorers.of(model.mixture_), model.labels_)
 gc.collect()
 gc.freeze()  # nor looked through whenever one asks for a garbage collection
 

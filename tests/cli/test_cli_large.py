@@ -17,13 +17,14 @@ import typer
 from large_texts import make_texts, read_rows, write_texts
 
 import textmix
-from textmix import large, memory
 from textmix.cli import main
+from textmix.cli.large import explain
 from textmix.cli.options import parse_size
-from textmix.corpus import partitions
+from textmix.corpus import shards
 from textmix.inference.parallel_state import ParallelState
-from textmix.results import large_run
-from textmix.results.work_folder import WorkFolder
+from textmix.large import cluster as large
+from textmix.large import errors, memory, run_files
+from textmix.large.work_folder import WorkFolder
 
 COLUMNS = ["--text", "text", "--id", "key", "--label", "topic"]
 N_TEXTS = 1500
@@ -36,12 +37,12 @@ def texts(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    """Several partitions and batches, although there are few texts."""
+    """Several shards and batches, although there are few texts."""
     make_parts_small(monkeypatch)
 
 
 def make_parts_small(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(partitions, "_ENTRIES_WORTH_A_PARTITION", 1000)
+    patch.setattr(shards, "_ENTRIES_WORTH_A_SHARD", 1000)
     patch.setattr(large, "_BATCH_SIZE", 400)
 
 
@@ -279,8 +280,8 @@ def test_a_work_folder_with_a_link_for_its_counts_is_left_alone(large_run_of, le
 
 def test_scores_that_cannot_be_are_made_anew(tmp_path):
     scores = large.ScoreFiles(tmp_path, 4, 2)
-    for partition, row in enumerate(([0.5, np.nan], [0.5, 1.5])):
-        scores.write(partition, np.array([row, [0, np.nan], [1, 2]], np.float32))
+    for shard, row in enumerate(([0.5, np.nan], [0.5, 1.5])):
+        scores.write(shard, np.array([row, [0, np.nan], [1, 2]], np.float32))
     assert scores.missing() == [1]
 
 
@@ -387,7 +388,7 @@ def test_kernels_are_compiled_in_another_process(monkeypatch):
     calls = []
     monkeypatch.setattr("subprocess.run", lambda command, check: calls.append(command))
     memory.compile_apart()
-    assert calls == [[sys.executable, "-c", "from textmix.memory import compile_kernels; compile_kernels()"]]
+    assert calls == [[sys.executable, "-c", "from textmix.large.memory import compile_kernels; compile_kernels()"]]
     memory.compile_kernels()
     assert memory.is_compiled()
 
@@ -425,7 +426,7 @@ def test_a_second_run_is_kept_out_of_a_work_folder(large_run_of, tmp_path, monke
     assert len(read_rows(tmp_path / "run")) == N_TEXTS
 
 
-@pytest.mark.parametrize("moment", ["has_run", "begin"])
+@pytest.mark.parametrize("moment", ["read", "begin"])
 def test_of_two_runs_that_begin_at_once_one_is_finished_and_the_other_refused(
     large_run_of, tmp_path, monkeypatch, moment
 ):
@@ -475,7 +476,7 @@ def test_a_run_that_was_killed_while_moving_files_can_fail_once_more(large_run_o
         assert large_run_of("--force")[0] == 2
     assert not (saved / "run.json").exists()
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 2, OSError)
+        interrupt(patch, run_files, "write_csv", 2, OSError)
         assert large_run_of("--resume")[0] == 2
     assert large_run_of("--resume")[0] == 0
     assert (saved / "assignments.csv").read_bytes() == expected
@@ -489,7 +490,7 @@ def test_a_run_that_was_killed_while_moving_files_can_fail_once_more(large_run_o
         (ParallelState, "sample", 3),
         (ParallelState, "improve", 1),
         (large.ScoreFiles, "write", 2),
-        (large_run, "write_csv", 3),
+        (run_files, "write_csv", 3),
     ],
 )
 def test_after_ctrl_c_the_run_goes_on_to_the_same_end(large_run_of, saved, tmp_path, monkeypatch, owner, name, at):
@@ -517,7 +518,7 @@ def test_ctrl_c_while_texts_are_counted_leaves_nothing(large_run_of, tmp_path, m
 
 def test_a_failure_keeps_what_was_done_and_says_how_to_go_on(large_run_of, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 2, OSError)
+        interrupt(patch, run_files, "write_csv", 2, OSError)
         code, _, error = large_run_of()
     assert code == 2
     assert error.startswith("textmix: the disk is full; what was done is kept in ")
@@ -713,10 +714,8 @@ def test_standard_input_is_read_once_and_cannot_be_resumed(program, tmp_path, te
     assert not list(tmp_path.iterdir())
     Stream.buffer = io.BytesIO(content)
     monkeypatch.setattr("sys.stdin", Stream)
-    work = WorkFolder(tmp_path / "run.work")
-    work.hold()
-    work.begin({})  # as a run that was killed leaves it
-    work.release()
+    with WorkFolder(tmp_path / "run.work") as work:
+        work.begin({})  # as a run that was killed leaves it
     assert program(*arguments)[2].endswith("is left from a run that was not finished; start anew with --force\n")
     Stream.buffer = io.BytesIO(content)
     code, shown, error = program(*arguments, "--force")
@@ -728,7 +727,7 @@ def test_standard_input_is_read_once_and_cannot_be_resumed(program, tmp_path, te
 def test_work_is_done_where_it_is_asked_for(large_run_of, tmp_path, monkeypatch):
     work = tmp_path / "elsewhere" / "work"
     with monkeypatch.context() as patch:
-        interrupt(patch, large_run, "write_csv", 1)
+        interrupt(patch, run_files, "write_csv", 1)
         assert large_run_of("--work", work)[0] == 130
     assert (work / "corpus" / "disk-corpus.json").exists()
     assert large_run_of("--work", work, "--resume")[0] == 0
@@ -761,3 +760,95 @@ def test_dask_takes_the_same_way_and_says_when_a_worker_is_lost(
     assert (tmp_path / "dask" / "assignments.csv").read_bytes() == expected
     assert json.loads((tmp_path / "dask" / "run.json").read_text())["memory"] is None
     assert textmix.load(tmp_path / "dask").estimator.client is None
+
+
+SAME_COMMAND = "go on with the same command and files, or start anew: --force instead of --resume"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            errors.InMemoryOnlyError("inference 'gibbs'", 'it is "parallel", so leave it out'),
+            "inference 'gibbs' needs all counts in memory; with counts on disk (--memory) or on Dask "
+            'it is "parallel", so leave it out',
+        ),
+        (
+            errors.WorkFolderError('"w" is a file; a large run needs a folder to work in', "file"),
+            '"w" is a file; a large run needs a folder to work in (--work)',
+        ),
+        (
+            errors.WorkFolderError('another run is writing to "w"; wait until it ends', "taken"),
+            'another run is writing to "w"; wait until it ends, or choose another --work',
+        ),
+        (
+            errors.WorkFolderError('cannot make the folder "w" to work in (Not a directory)', "not made"),
+            'cannot make the folder "w" to work in (Not a directory); choose another --work',
+        ),
+        (
+            errors.NestedFoldersError(Path("w"), Path("o")),
+            '--work "w" and --out "o" must be two folders, none inside the other',
+        ),
+        (
+            errors.LeftOverError(Path("w"), can_resume=True),
+            '"w" is left from a run that was not finished; go on with --resume, or start anew with --force',
+        ),
+        (
+            errors.LeftOverError(Path("w"), can_resume=False),
+            '"w" is left from a run that was not finished; start anew with --force',
+        ),
+        (
+            errors.CannotResumeError("standard input and pipes cannot be read again", "input"),
+            "standard input and pipes cannot be read again: --resume needs files",
+        ),
+        (
+            errors.CannotResumeError.of_setting("min_document_frequency", 2, 1, Path("w")),
+            f'--min-df is 2, but the run in "w" began with 1; {SAME_COMMAND}',
+        ),
+        (
+            errors.CannotResumeError.of_setting("tol", 2.0, None, Path("w")),
+            f'tol is 2.0, but the run in "w" began with None; {SAME_COMMAND}',
+        ),
+        (
+            errors.CannotResumeError("the input files are others", "files"),
+            f"the input files are others; {SAME_COMMAND}",
+        ),
+        (errors.CannotResumeError("x is of another run", "other state"), "x is of another run; start anew: --force"),
+        (
+            errors.CannotResumeError("x is damaged", "damaged state"),
+            "x is damaged; start anew: --force instead of --resume",
+        ),
+        (
+            errors.MemoryLimitError("large runs", 512_000_000, 1_000_000, "start"),
+            "--memory is 1 MB, but has to be 512 MB at least: textmix itself takes some 300 MB",
+        ),
+        (
+            errors.MemoryLimitError("two texts have 9 distinct words, which", 2_345_000_000, 1_000_000, "counting"),
+            "two texts have 9 distinct words, which need 2,345 MB of memory, but 1 MB are allowed; allow more: "
+            "leaving out rare words (min-df) does not help, since all are counted first",
+        ),
+        (
+            errors.MemoryLimitError("2 texts and up to 3 clusters", 2_345_000_000, 1_000_000, "sampling"),
+            "2 texts and up to 3 clusters need some 2,345 MB, but --memory is 1 MB; more --memory helps, fewer "
+            "--clusters, --init online, which opens few, or leaving out rare words, which are then counted anew: "
+            "--min-df 5 --force",
+        ),
+        (
+            errors.MemoryLimitError("2 texts and up to 3 clusters", 2_345_000_000, 1_000_000, "online sampling"),
+            "2 texts and up to 3 clusters need some 2,345 MB, but --memory is 1 MB; "
+            "an online start opens fewer clusters as a rule, so the run goes on",
+        ),
+        (
+            errors.UnfinishedError(errors.NoSpaceError(Path("w"), Path("o")), errors.Remains(Path("w"))),
+            'no space left on the disk of "w" (--work) or of "o" (--out); '
+            'what was done is kept in "w": go on with --resume',
+        ),
+        (
+            errors.UnfinishedError(OSError("the disk is gone"), errors.Remains(Path("w"), files_changed=True)),
+            "the disk is gone; start anew with the files as they are now: --force",
+        ),
+    ],
+)
+def test_only_the_program_names_options(error, sentence):
+    assert explain(error) == sentence
+    assert "--" not in str(error)

@@ -1,4 +1,4 @@
-"""Partitions and steps that the tests of engines run, in this process and in others."""
+"""Shards and steps that the tests of engines run, in this process and in others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load_counts(index: int) -> Counts:
 
 
 def load_and_note(folder: Path, index: int) -> np.ndarray:
-    """Leaves a file for each time that a partition is loaded, named by the process."""
+    """Leaves a file for each time that a shard is loaded, named by the process."""
     note(folder, f"loaded-{index}")
     return load_numbers(index)
 
@@ -68,47 +68,47 @@ def wait_for(folder: Path, pattern: str) -> None:
 # Steps
 
 
-def toy(partition: np.ndarray, shared: Shared, own: float) -> np.ndarray:
-    return partition * shared.scale + own
+def toy(shard: np.ndarray, shared: Shared, own: float) -> np.ndarray:
+    return shard * shared.scale + own
 
 
-def score(partition: Counts, shared: Shared, own: float) -> np.ndarray:
+def score(shard: Counts, shared: Shared, own: float) -> np.ndarray:
     """Counts × table, by a kernel."""
-    n_rows, n_columns = partition.starts.size - 1, shared.weights.table.shape[1]
+    n_rows, n_columns = shard.starts.size - 1, shared.weights.table.shape[1]
     product = np.empty((n_rows, n_columns))
-    multiply(*partition, shared.weights.table, product, np.empty(n_columns), 0, n_rows)
+    multiply(*shard, shared.weights.table, product, np.empty(n_columns), 0, n_rows)
     return product + own
 
 
-def n_compiled(partition: Counts, shared: Shared) -> int:
-    score(partition, shared, 0.0)
+def n_compiled(shard: Counts, shared: Shared) -> int:
+    score(shard, shared, 0.0)
     return len(multiply.signatures)
 
 
-def describe(partition: np.ndarray, shared: Shared, own: np.ndarray) -> tuple[Any, ...]:
+def describe(shard: np.ndarray, shared: Shared, own: np.ndarray) -> tuple[Any, ...]:
     """How arrays arrive, and where: process and address."""
-    arrays = [partition, shared.weights.marks, shared.weights.table, own]
+    arrays = [shard, shared.weights.marks, shared.weights.table, own]
     kinds = [(type(array) is np.ndarray, array.flags.behaved, array.flags.c_contiguous) for array in arrays]
     types = type(shared).__name__, type(shared.weights).__name__
-    return kinds, types, os.getpid(), shared.weights.table.ctypes.data, partition.ctypes.data
+    return kinds, types, os.getpid(), shared.weights.table.ctypes.data, shard.ctypes.data
 
 
-def fail_once_noted(partition: np.ndarray, shared: Shared, folder: Path, index: int) -> None:
+def fail_once_noted(shard: np.ndarray, shared: Shared, folder: Path, index: int) -> None:
     note(folder, f"ran-{index}")
     if index == 1:
         raise LookupError("a fault in the step")
 
 
-def toy_when_told(partition: np.ndarray, shared: Shared, own: float, folder: Path) -> np.ndarray:
+def toy_when_told(shard: np.ndarray, shared: Shared, own: float, folder: Path) -> np.ndarray:
     """Says that it has begun, and goes on when there is a file that says so."""
     note(folder, "begun")
     wait_for(folder, "go")
-    return toy(partition, shared, own)
+    return toy(shard, shared, own)
 
 
-def toy_after_deaths(partition: np.ndarray, shared: Shared, own: float, folder: Path, n_deaths: int) -> np.ndarray:
+def toy_after_deaths(shard: np.ndarray, shared: Shared, own: float, folder: Path, n_deaths: int) -> np.ndarray:
     """Kills its process the first n times."""
     note(folder, "begun")
     if len(list(folder.glob("begun-*"))) <= n_deaths:
         os.kill(os.getpid(), signal.SIGKILL)
-    return toy(partition, shared, own)
+    return toy(shard, shared, own)

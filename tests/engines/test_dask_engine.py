@@ -44,10 +44,10 @@ from engine_steps import (
 )
 
 import textmix.engines.dask
-from textmix.engines.dask import DaskEngine, Worker, WorkersLostError, spread
+from textmix.engines.dask import DaskEngine, Worker, WorkersLostError, place_shards
 from textmix.engines.engine import make_engine
 
-N_PARTITIONS = 8
+N_SHARDS = 8
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def pair() -> Iterator[DaskEngine]:
 
 @pytest.fixture(scope="module")
 def outside() -> Iterator[LocalCluster]:
-    """A cluster of somebody else, without partitions of ours."""
+    """A cluster of somebody else, without shards of ours."""
     with local_cluster(n_workers=1) as cluster:
         yield cluster
 
@@ -75,15 +75,15 @@ def local_cluster(**settings: object) -> Iterator[LocalCluster]:
 
 
 def hold_noted(engine: DaskEngine, folder: Path) -> None:
-    engine.hold([partial(load_and_note, folder, index) for index in range(N_PARTITIONS)])
+    engine.hold([partial(load_and_note, folder, index) for index in range(N_SHARDS)])
 
 
 def expected(shared: Shared) -> list[np.ndarray]:
-    return [toy(load_numbers(index), shared, index / 7) for index in range(N_PARTITIONS)]
+    return [toy(load_numbers(index), shared, index / 7) for index in range(N_SHARDS)]
 
 
 def times_loaded(folder: Path) -> list[int]:
-    return [len(list(folder.glob(f"loaded-{index}-*"))) for index in range(N_PARTITIONS)]
+    return [len(list(folder.glob(f"loaded-{index}-*"))) for index in range(N_SHARDS)]
 
 
 @contextmanager
@@ -113,18 +113,18 @@ def kill_when_begun(folder: Path, pid: int, *others: int) -> None:
 
 
 def when_told(folder: Path) -> list[tuple[float, Path]]:
-    return [(index / 7, folder) for index in range(N_PARTITIONS)]
+    return [(index / 7, folder) for index in range(N_SHARDS)]
 
 
 # What arrives
 
 
 def test_arrays_arrive_plain_aligned_and_writable_once_for_each_process(pair):
-    pair.hold([partial(load_numbers, index) for index in range(N_PARTITIONS)])
+    pair.hold([partial(load_numbers, index) for index in range(N_SHARDS)])
     marks, table = np.zeros(13, np.int8), np.random.default_rng(0).random((300_001, 3))
     table.flags.writeable = False
     own = np.zeros(3)
-    seen = list(pair.map(describe, Shared(Weights(marks, table), 1.0), [(own,)] * N_PARTITIONS))
+    seen = list(pair.map(describe, Shared(Weights(marks, table), 1.0), [(own,)] * N_SHARDS))
     for kinds, types, _, _, _ in seen:
         assert kinds == [(True, True, True)] * 4
         assert types == ("Shared", "Weights")
@@ -140,24 +140,24 @@ def test_an_array_in_column_order_stays_so(pair):
 
 
 def test_results_come_back_aligned_and_writable(pair):
-    pair.hold([partial(load_numbers, index) for index in range(N_PARTITIONS)])
-    for result in pair.map(toy, make_shared(), [(0.0,)] * N_PARTITIONS):
+    pair.hold([partial(load_numbers, index) for index in range(N_SHARDS)])
+    for result in pair.map(toy, make_shared(), [(0.0,)] * N_SHARDS):
         assert result.flags.behaved
 
 
 def test_kernels_are_compiled_for_one_kind_of_arrays(pair):
-    pair.hold([partial(load_counts, index) for index in range(N_PARTITIONS)])
+    pair.hold([partial(load_counts, index) for index in range(N_SHARDS)])
     for call in range(3):
-        assert set(pair.map(n_compiled, make_shared(call), [()] * N_PARTITIONS)) == {1}
+        assert set(pair.map(n_compiled, make_shared(call), [()] * N_SHARDS)) == {1}
 
 
-def test_partitions_are_loaded_once_spread_evenly_and_stay(pair, tmp_path):
+def test_shards_are_loaded_once_spread_evenly_and_stay(pair, tmp_path):
     hold_noted(pair, tmp_path)
     places = []
     for call in range(3):
-        seen = pair.map(describe, make_shared(call), [(np.zeros(1),)] * N_PARTITIONS)
-        places.append([(pid, partition) for *_, pid, _, partition in seen])
-    assert times_loaded(tmp_path) == [1] * N_PARTITIONS
+        seen = pair.map(describe, make_shared(call), [(np.zeros(1),)] * N_SHARDS)
+        places.append([(pid, shard) for *_, pid, _, shard in seen])
+    assert times_loaded(tmp_path) == [1] * N_SHARDS
     assert places[0] == places[1] == places[2]
     assert sorted(Counter(pid for pid, _ in places[0]).values()) == [4, 4]
 
@@ -189,7 +189,7 @@ def test_one_of_two_workers_is_killed_under_way(tmp_path):
 
         # The one that is started in its place gets its share; what lies elsewhere stays.
         engine.client.wait_for_workers(2, timeout=DEADLINE)
-        seen = engine.map(describe, shared, [(np.zeros(1),)] * N_PARTITIONS)
+        seen = engine.map(describe, shared, [(np.zeros(1),)] * N_SHARDS)
         assert sorted(Counter(pid for *_, pid, _, _ in seen).values()) == [4, 4]
 
 
@@ -206,7 +206,7 @@ def test_the_only_worker_is_killed_under_way(tmp_path, monkeypatch):
             results = list(engine.map(toy_when_told, shared, when_told(tmp_path)))
         for result, right in zip(results, expected(shared), strict=True):
             np.testing.assert_array_equal(result, right)
-        assert times_loaded(tmp_path) == [2] * N_PARTITIONS
+        assert times_loaded(tmp_path) == [2] * N_SHARDS
 
         # And between two calls.
         (pid,) = engine.client.run(os.getpid).values()
@@ -215,7 +215,7 @@ def test_the_only_worker_is_killed_under_way(tmp_path, monkeypatch):
             results = list(engine.map(toy_when_told, shared, when_told(tmp_path)))
         for result, right in zip(results, expected(shared), strict=True):
             np.testing.assert_array_equal(result, right)
-        assert times_loaded(tmp_path) == [3] * N_PARTITIONS
+        assert times_loaded(tmp_path) == [3] * N_SHARDS
     assert "OMP_NUM_THREADS" not in os.environ  # starting a worker sets it
 
 
@@ -254,11 +254,11 @@ def test_a_worker_that_comes_back_under_its_old_address_is_told(tmp_path):
         DaskEngine(client, on_event=lambda event: None) as engine,
     ):
         hold_noted(engine, tmp_path)
-        list(engine.map(toy, make_shared(), [(0.0,)] * N_PARTITIONS))
+        list(engine.map(toy, make_shared(), [(0.0,)] * N_SHARDS))
         ((address, pid),) = client.run(os.getpid).items()
         os.kill(pid, signal.SIGKILL)
         wait_for_another(client, pid)
-        list(engine.map(toy, make_shared(), [(0.0,)] * N_PARTITIONS))
+        list(engine.map(toy, make_shared(), [(0.0,)] * N_SHARDS))
         assert list(client.nthreads()) == [address]
         assert engine.events == [f"a worker was lost ({address}): its partitions (8 of 8) are loaded again"]
         assert min(times_loaded(tmp_path)) >= 2
@@ -296,8 +296,8 @@ def test_a_client_from_outside_stays_as_it_was(outside, tmp_path):
         shared = make_shared()
         for _ in range(2):
             with make_engine("dask", client=client) as engine:
-                engine.hold([partial(load_numbers, index) for index in range(N_PARTITIONS)])
-                results = engine.map(toy, shared, [(index / 7,) for index in range(N_PARTITIONS)])
+                engine.hold([partial(load_numbers, index) for index in range(N_SHARDS)])
+                results = engine.map(toy, shared, [(index / 7,) for index in range(N_SHARDS)])
                 np.testing.assert_array_equal(next(results), expected(shared)[0])
                 results.close()
         assert client.status == "running"
@@ -316,8 +316,8 @@ def wait_until_only(client: Client, keys: set[str]) -> None:
 def test_a_cluster_is_known_by_its_address(outside):
     shared = make_shared()
     with DaskEngine(outside.scheduler_address) as engine:
-        engine.hold([partial(load_numbers, index) for index in range(N_PARTITIONS)])
-        results = list(engine.map(toy, shared, [(index / 7,) for index in range(N_PARTITIONS)]))
+        engine.hold([partial(load_numbers, index) for index in range(N_SHARDS)])
+        results = list(engine.map(toy, shared, [(index / 7,) for index in range(N_SHARDS)]))
     np.testing.assert_array_equal(results[-1], expected(shared)[-1])
     assert outside.status.name == "running"
 
@@ -440,33 +440,33 @@ def test_a_script_without_main_is_told_what_it_lacks(tmp_path):
     assert "must run its code under `if __name__ == '__main__':`" in errors.splitlines()[-1]
 
 
-# Where partitions go
+# Where shards go
 
 
 A, B, C = (Worker(f"tcp://127.0.0.1:{port}", f"folder-{port}") for port in (1, 2, 3))
 
 
-def test_partitions_are_spread_evenly():
-    assert sorted(Counter(spread([None] * 10, {A: 1, B: 1, C: 1})).values()) == [3, 3, 4]
+def test_shards_are_spread_evenly():
+    assert sorted(Counter(place_shards([None] * 10, {A: 1, B: 1, C: 1})).values()) == [3, 3, 4]
 
 
 def test_a_worker_with_more_threads_gets_more():
-    assert Counter(spread([None] * 12, {A: 1, B: 2, C: 3})) == {A: 2, B: 4, C: 6}
+    assert Counter(place_shards([None] * 12, {A: 1, B: 2, C: 3})) == {A: 2, B: 4, C: 6}
 
 
 def test_those_of_a_lost_worker_move_and_the_others_stay():
-    homes = spread([None] * 9, {A: 1, B: 1, C: 1})
-    after = spread([None if home == C else home for home in homes], {A: 1, B: 1})
+    homes = place_shards([None] * 9, {A: 1, B: 1, C: 1})
+    after = place_shards([None if home == C else home for home in homes], {A: 1, B: 1})
     assert all(new == old for new, old in zip(after, homes, strict=True) if old != C)
     assert sorted(Counter(after).values()) == [4, 5]
 
 
 def test_a_new_worker_gets_its_share():
-    assert sorted(Counter(spread([A] * 8, {A: 1, B: 1})).values()) == [4, 4]
+    assert sorted(Counter(place_shards([A] * 8, {A: 1, B: 1})).values()) == [4, 4]
 
 
 def test_nothing_to_spread():
-    assert spread([], {A: 1}) == []
+    assert place_shards([], {A: 1}) == []
 
 
 def test_a_loss_is_a_warning_unless_someone_listens():

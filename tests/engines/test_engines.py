@@ -21,7 +21,7 @@ from textmix.engines.threads import ThreadEngine
 NO_DASK = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="the extra textmix[dask] is needed"
 )
-N_PARTITIONS = 7
+N_SHARDS = 7
 
 
 @pytest.fixture(scope="module", params=["serial", "threads", pytest.param("dask", marks=NO_DASK)])
@@ -32,30 +32,30 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 @pytest.mark.parametrize(("load", "step"), [(load_numbers, toy), (load_counts, score)])
 def test_results_are_those_of_a_loop_in_its_order(engine, load, step):
-    engine.hold([partial(load, index) for index in range(N_PARTITIONS)])
+    engine.hold([partial(load, index) for index in range(N_SHARDS)])
     for call in range(3):
         shared = make_shared(call)
-        results = list(engine.map(step, shared, [(index / 7,) for index in range(N_PARTITIONS)]))
+        results = list(engine.map(step, shared, [(index / 7,) for index in range(N_SHARDS)]))
         for index, result in enumerate(results):
             np.testing.assert_array_equal(result, step(load(index), shared, index / 7))
-        assert len(results) == N_PARTITIONS
+        assert len(results) == N_SHARDS
     assert engine.events == []
 
 
-def test_new_partitions_replace_the_old_ones(engine):
+def test_new_shards_replace_the_old_ones(engine):
     for n in (3, 2, 0):
         engine.hold([partial(load_numbers, index + n) for index in range(n)])
         results = engine.map(toy, make_shared(), [(0.0,)] * n)
         assert [result.size for result in results] == [100 + index + n for index in range(n)]
 
 
-def test_arguments_must_be_as_many_as_partitions(engine):
+def test_arguments_must_be_as_many_as_shards(engine):
     engine.hold([partial(load_numbers, index) for index in range(3)])
     with pytest.raises(ValueError, match="argument"):
         list(engine.map(toy, make_shared(), [(0.0,)] * 2))
 
 
-def fail(partition: np.ndarray, shared: Shared, own: float) -> None:
+def fail(shard: np.ndarray, shared: Shared, own: float) -> None:
     raise LookupError(f"a fault in step {own}")
 
 
@@ -76,26 +76,26 @@ def test_an_exception_in_a_loader_is_raised_here(engine, tmp_path):
 # Memory
 
 
-class Partition:
+class Shard:
     """Something that can be told to be gone."""
 
 
 @pytest.mark.parametrize(("name", "n_jobs", "limit"), [("serial", None, 1), ("threads", 1, 1), ("threads", 3, 3)])
-def test_no_more_partitions_in_memory_than_steps_at_a_time(name, n_jobs, limit):
-    alive: weakref.WeakSet[Partition] = weakref.WeakSet()
+def test_no_more_shards_in_memory_than_steps_at_a_time(name, n_jobs, limit):
+    alive: weakref.WeakSet[Shard] = weakref.WeakSet()
     lock, most = threading.Lock(), 0
 
-    def load() -> Partition:
+    def load() -> Shard:
         nonlocal most
         with lock:
-            partition = Partition()
-            alive.add(partition)
+            shard = Shard()
+            alive.add(shard)
             most = max(most, len(alive))
-        return partition
+        return shard
 
     with make_engine(name, n_jobs) as engine:
         engine.hold([load] * 50)
-        assert len(list(engine.map(lambda partition, shared: None, None, [()] * 50))) == 50
+        assert len(list(engine.map(lambda shard, shared: None, None, [()] * 50))) == 50
     assert 1 <= most <= limit
 
 
@@ -103,7 +103,7 @@ def test_results_that_nobody_asks_for_do_not_pile_up():
     n_begun = itertools.count(1)
     too_many = threading.Event()
 
-    def step(partition: None, shared: None) -> None:
+    def step(shard: None, shared: None) -> None:
         if next(n_begun) > 5:
             too_many.set()
 
@@ -121,7 +121,7 @@ def test_results_that_nobody_asks_for_do_not_pile_up():
 def test_results_keep_their_order_when_a_later_step_is_done_first():
     later_is_done = threading.Event()
 
-    def step(partition: None, shared: None, index: int) -> int:
+    def step(shard: None, shared: None, index: int) -> int:
         if index == 0:
             assert later_is_done.wait(10)
         elif index == 1:
@@ -139,7 +139,7 @@ def test_ctrl_c_waits_for_the_steps_that_have_begun_and_drops_the_others():
     both_run = threading.Barrier(2)
     hold_on = threading.Event()
 
-    def step(partition: None, shared: None, index: int) -> None:
+    def step(shard: None, shared: None, index: int) -> None:
         begun.append(index)
         if index < 2 and both_run.wait(10) == 0:
             hold_on.wait(0.3)  # until all steps are handed out
@@ -153,7 +153,7 @@ def test_ctrl_c_waits_for_the_steps_that_have_begun_and_drops_the_others():
             list(engine.map(step, None, [(index,) for index in range(20)]))
         assert sorted(begun) == sorted(ended)
         assert 2 <= len(begun) < 20
-        assert len(list(engine.map(lambda partition, shared: 0, None, [()] * 20))) == 20
+        assert len(list(engine.map(lambda shard, shared: 0, None, [()] * 20))) == 20
 
 
 def test_who_stops_listening_waits_for_the_steps_that_have_begun_and_drops_the_others():
@@ -161,7 +161,7 @@ def test_who_stops_listening_waits_for_the_steps_that_have_begun_and_drops_the_o
     both_begun = threading.Barrier(3)
     let_go = threading.Event()
 
-    def step(partition: None, shared: None, index: int) -> None:
+    def step(shard: None, shared: None, index: int) -> None:
         begun.append(index)
         if index > 0:
             both_begun.wait(10)
@@ -181,7 +181,7 @@ def test_who_stops_listening_waits_for_the_steps_that_have_begun_and_drops_the_o
 def test_an_exception_begins_no_further_steps():
     begun: list[int] = []
 
-    def step(partition: None, shared: None, index: int) -> None:
+    def step(shard: None, shared: None, index: int) -> None:
         begun.append(index)
         raise LookupError
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from textmix.engines.serial import SerialEngine
+from textmix.engines.engine import SerialEngine
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import prepare_documents
 from textmix.inference.parallel_fit import COLUMNS, ParallelSettings, Saved, fit_parallel
-from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
+from textmix.inference.sharded import deal_out_counts
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 from textmix.priors.finite_dirichlet import finite_dirichlet
 

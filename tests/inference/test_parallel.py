@@ -19,9 +19,8 @@ import reference
 from kernels.ladder import CORPORA, PRIORS, TINY, Corpus, kernel_prior, labels_in_prior, random_labels, uneven
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.corpus import Corpus as TextCorpus
-from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.partitions import deal_out, put_together
-from textmix.engines.serial import SerialEngine
+from textmix.corpus.shards import deal_out, put_together
+from textmix.engines.engine import SerialEngine
 from textmix.engines.threads import ThreadEngine
 from textmix.inference import parallel, parallel_fit, parallel_state
 from textmix.inference.layout import build_scratch
@@ -29,22 +28,23 @@ from textmix.inference.parallel import (
     MEANS,
     SAMPLED,
     UNCOLLAPSED,
+    ClusterStatistics,
     Merger,
-    Outcome,
-    Statistics,
+    ShardOutcome,
     forget_working,
     log_gammas,
     no_statistics,
     recount,
-    sweep_partition,
+    sweep_shard,
     working_of,
 )
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
 from textmix.inference.parallel_state import ParallelState, start_from_sample
-from textmix.inference.partitioned import deal_out_counts, select_documents
 from textmix.inference.progress import Progress
+from textmix.inference.sharded import deal_out_counts, select_documents
 from textmix.kernels.gibbs import NEW
 from textmix.kernels.parallel import DRAW, SCORE, sweep_independently
+from textmix.large import DiskCorpus
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 FINITE = {name: prior for name, prior in PRIORS.items() if prior[0] == "finite"}
@@ -56,9 +56,9 @@ def ignore(_: int) -> None:
 
 
 @pytest.fixture
-def small_partitions(monkeypatch):
-    """Partitions of some 40 counts instead of thousands."""
-    monkeypatch.setattr("textmix.corpus.partitions._ENTRIES_WORTH_A_PARTITION", 40)
+def small_shards(monkeypatch):
+    """Shards of some 40 counts instead of thousands."""
+    monkeypatch.setattr("textmix.corpus.shards._ENTRIES_WORTH_A_SHARD", 40)
 
 
 def source_of(corpus: Corpus, form: str = MEANS, leave_out: bool = True):
@@ -70,7 +70,7 @@ def source_of(corpus: Corpus, form: str = MEANS, leave_out: bool = True):
 def state_of(corpus: Corpus, labels, prior: tuple, form: str = MEANS, leave_out: bool = True) -> ParallelState:
     source = source_of(corpus, form, leave_out)
     labels = np.where(corpus.counts.any(axis=1), labels, -1).astype(np.int32)
-    parts = deal_out(labels, source.n_partitions)
+    parts = deal_out(labels, source.n_shards)
     prior = kernel_prior(prior, len(labels))
     return ParallelState(source, SerialEngine(), parts, corpus.beta, prior, 17, form, leave_out)
 
@@ -175,7 +175,7 @@ def test_labels_are_drawn_so_also_among_empty_clusters(name, prior):
     seen = [Counter() for _ in start]
     n_draws = 500 if INTERPRETED else 2000
     for sweep in range(n_draws):
-        outcome = sweep_partition(state.source.loaders[0](), state._task._replace(sweep=sweep), state.labels[0], 0)
+        outcome = sweep_shard(state.source.loaders[0](), state._task._replace(sweep=sweep), state.labels[0], 0)
         for document, label in enumerate(outcome.labels.tolist()):
             seen[document][label] += 1
     for document in range(n_documents):
@@ -192,15 +192,15 @@ def test_a_step_is_a_pure_function(form):
     documents, labels = state.source.loaders[0](), state.labels[0]
     task = state._task._replace(sweep=3)
     before = copy.deepcopy((documents, task, labels))
-    first = sweep_partition(documents, task, labels, 5)
-    again = sweep_partition(documents, task, labels, 5)
+    first = sweep_shard(documents, task, labels, 5)
+    again = sweep_shard(documents, task, labels, 5)
     forget_working()
-    afresh = sweep_partition(*copy.deepcopy((documents, task, labels)), 5)
+    afresh = sweep_shard(*copy.deepcopy((documents, task, labels)), 5)
     assert_equal_trees((documents, task, labels), before)
     assert_equal_trees(again, first)
     assert_equal_trees(afresh, first)
     assert first.n_moved == np.count_nonzero(first.labels != labels) > 0
-    other = sweep_partition(documents, task, labels, 6)
+    other = sweep_shard(documents, task, labels, 6)
     assert other.labels.tolist() != first.labels.tolist()
 
 
@@ -225,7 +225,7 @@ def test_logarithms_of_gamma_variates_are_what_they_say():
 # Statistics
 
 
-def recounted(state: ParallelState) -> parallel.Statistics:
+def recounted(state: ParallelState) -> parallel.ClusterStatistics:
     """The statistics made from the labels alone."""
     labels = put_together(state.labels)
     documents = [loader() for loader in state.source.loaders]
@@ -240,7 +240,7 @@ def recounted(state: ParallelState) -> parallel.Statistics:
                 sizes[label] += 1
                 totals[label] += part.lengths[document]
     by_word = scipy.sparse.csr_array(counts)
-    return parallel.Statistics(sizes, totals, by_word.indptr.astype(np.int64), by_word.indices, by_word.data)
+    return parallel.ClusterStatistics(sizes, totals, by_word.indptr.astype(np.int64), by_word.indices, by_word.data)
 
 
 @settings(max_examples=8 if INTERPRETED else 50)
@@ -254,7 +254,7 @@ def recounted(state: ParallelState) -> parallel.Statistics:
     leave_out=st.booleans(),
     unlabelled=st.sampled_from([0.0, 0.3]),
     step=st.sampled_from([1, 0.37]),
-    entries_a_partition=st.sampled_from([10, 10**6]),
+    entries_a_shard=st.sampled_from([10, 10**6]),
     fewest_merged=st.sampled_from([0, 10**6]),
 )
 def test_statistics_equal_a_recount_after_any_sweeps(
@@ -267,13 +267,13 @@ def test_statistics_equal_a_recount_after_any_sweeps(
     leave_out,
     unlabelled,
     step,
-    entries_a_partition,
+    entries_a_shard,
     fewest_merged,
 ):
     rng = np.random.default_rng(seed)
     corpus = Corpus(step * rng.poisson(mean_length / n_words, (n_documents, n_words)), 0.3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textmix.corpus.partitions._ENTRIES_WORTH_A_PARTITION", entries_a_partition)
+        patch.setattr("textmix.corpus.shards._ENTRIES_WORTH_A_SHARD", entries_a_shard)
         patch.setattr(parallel, "FEWEST_MERGED", fewest_merged)
         labels = np.where(rng.random(n_documents) < unlabelled, -1, random_labels(corpus, prior, seed))
         if (labels[corpus.counts.any(axis=1)] < 0).all():
@@ -291,7 +291,7 @@ def test_statistics_equal_a_recount_after_any_sweeps(
         assert state.log_joint() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def changed(statistics: Statistics, outcome: Outcome) -> Statistics:
+def changed(statistics: ClusterStatistics, outcome: ShardOutcome) -> ClusterStatistics:
     merger = Merger(statistics)
     merger.add(outcome)
     return merger.finish()
@@ -315,13 +315,13 @@ def test_statistics_of_nothing_grow_by_a_recount_and_shrink_again():
 
 
 def chain(corpus: Corpus, prior: tuple, form: str, n_draws: int, thin: int) -> Counter:
-    """Outcomes of sweeps over one partition; statistics follow."""
+    """Outcomes of sweeps over one shard; statistics follow."""
     state = state_of(corpus, np.zeros(len(corpus.counts), int), prior, form)
     documents, labels, task = state.source.loaders[0](), state.labels[0], state._task
     has_words, seen = labels >= 0, Counter()
     for sweep in range(n_draws * thin):
         task = task._replace(sweep=sweep)
-        outcome = sweep_partition(documents, task, labels, 0)
+        outcome = sweep_shard(documents, task, labels, 0)
         labels, task = outcome.labels, task._replace(statistics=changed(task.statistics, outcome))
         if sweep % thin == thin - 1:
             seen[reference.outcome(labels[has_words], prior)] += 1
@@ -365,7 +365,7 @@ def test_other_forms_are_not_exact(name, form, bound):
 
 @every_finite_prior
 @pytest.mark.parametrize("name", ["short", "words differ"])
-def test_greedy_passes_end_where_no_document_would_move(name, prior, small_partitions):
+def test_greedy_passes_end_where_no_document_would_move(name, prior, small_shards):
     corpus = CORPORA[name]
     state = state_of(corpus, random_labels(corpus, prior, 0), prior)
     for number in range(30):
@@ -390,9 +390,9 @@ def topics(n_documents: int = 150) -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", [MEANS, SAMPLED, UNCOLLAPSED])
-def test_labels_do_not_depend_on_where_sweeps_run(form, small_partitions):
+def test_labels_do_not_depend_on_where_sweeps_run(form, small_shards):
     counts = topics()
-    assert source_of(Corpus(counts, 0.1)).n_partitions > 4
+    assert source_of(Corpus(counts, 0.1)).n_shards > 4
     settings = {"inference": "parallel", "n_sweeps": 8, "word_probabilities": form, "alpha": np.linspace(0.1, 0.5, 9)}
     fits = [
         DirichletMultinomialMixture(9, **settings, engine=engine, n_jobs=n_jobs).fit(counts)
@@ -404,7 +404,7 @@ def test_labels_do_not_depend_on_where_sweeps_run(form, small_partitions):
             np.testing.assert_array_equal(fits[0].trace_[name], other.trace_[name])
 
 
-def test_the_number_of_partitions_depends_on_the_counts_alone(small_partitions):
+def test_the_number_of_shards_depends_on_the_counts_alone(small_shards):
     numbers = []
     for engine in (SerialEngine(), ThreadEngine(1), ThreadEngine(2)):
         with engine:
@@ -412,7 +412,7 @@ def test_the_number_of_partitions_depends_on_the_counts_alone(small_partitions):
             state = ParallelState(
                 source,
                 engine,
-                deal_out(np.zeros(150, np.int32), source.n_partitions),
+                deal_out(np.zeros(150, np.int32), source.n_shards),
                 0.1,
                 kernel_prior(("finite", 3, 0.1), 150),
                 0,
@@ -467,7 +467,7 @@ def assert_same_run(found, expected) -> None:
 
 @pytest.mark.parametrize("start", ["online", 9, "labels"])
 @pytest.mark.parametrize("tol", [0.0, 1e-2])
-def test_a_run_that_broke_off_goes_on_as_if_it_had_not(start, tol, small_partitions):
+def test_a_run_that_broke_off_goes_on_as_if_it_had_not(start, tol, small_shards):
     counts = topics()
     start = np.arange(150) % 9 if start == "labels" else start
     whole = MemoryCheckpoint()
@@ -482,7 +482,7 @@ def test_a_run_that_broke_off_goes_on_as_if_it_had_not(start, tol, small_partiti
         assert_same_run(fit(counts, checkpoint, start, tol=tol, n_sweeps=15), expected)
 
 
-def test_greedy_passes_end_when_no_more_than_a_share_of_tol_would_move(small_partitions):
+def test_greedy_passes_end_when_no_more_than_a_share_of_tol_would_move(small_shards):
     runs = {}
     for tol in (0.0, 1.0):
         runs[tol] = MemoryCheckpoint()
@@ -491,7 +491,7 @@ def test_greedy_passes_end_when_no_more_than_a_share_of_tol_would_move(small_par
 
 
 class Interrupting(SerialEngine):
-    """Ctrl-C after the first partition of a call of `map`."""
+    """Ctrl-C after the first shard of a call of `map`."""
 
     def __init__(self, call: int) -> None:
         super().__init__()
@@ -505,7 +505,7 @@ class Interrupting(SerialEngine):
             yield outcome
 
 
-def test_ctrl_c_keeps_the_last_whole_sweep(small_partitions):
+def test_ctrl_c_keeps_the_last_whole_sweep(small_shards):
     counts, start = topics(), np.arange(150) % 9
     expected = fit(counts, start=start, n_sweeps=2, polish=False)
     with pytest.warns(UserWarning, match="sampling interrupted in sweep 3"):
@@ -517,7 +517,7 @@ def test_ctrl_c_keeps_the_last_whole_sweep(small_partitions):
     assert found.trace["n_moved"].tolist() == expected.trace["n_moved"].tolist()
 
 
-def test_ctrl_c_in_a_greedy_pass_keeps_the_one_before(small_partitions):
+def test_ctrl_c_in_a_greedy_pass_keeps_the_one_before(small_shards):
     counts, start = topics(), np.arange(150) % 9
     with pytest.warns(UserWarning, match="polishing interrupted"):
         found = fit(counts, start=start, n_sweeps=2, engine=Interrupting(call=4))
@@ -526,14 +526,14 @@ def test_ctrl_c_in_a_greedy_pass_keeps_the_one_before(small_partitions):
     assert not found.converged
 
 
-def test_a_sample_of_the_partitions_is_started_from(small_partitions, monkeypatch):
+def test_a_sample_of_the_shards_is_started_from(small_shards, monkeypatch):
     counts = topics()
     monkeypatch.setattr(parallel_state, "SAMPLE_ENTRIES", 120)
     source = source_of(Corpus(counts, 0.1))
     prior = kernel_prior(("finite", 9, 0.1), 150)
     for start in (9, "online"):
         parts = start_from_sample(source, start, 0.1, prior, 3, 2, ignore)
-        assert [part.size for part in parts] == [part.size for part in deal_out(counts[:, 0], source.n_partitions)]
+        assert [part.size for part in parts] == [part.size for part in deal_out(counts[:, 0], source.n_shards)]
         have_labels = [bool((part >= 0).any()) for part in parts]
         assert have_labels == sorted(have_labels, reverse=True)
         assert 0 < sum(have_labels) < len(parts)
@@ -562,7 +562,7 @@ def test_a_sample_of_the_partitions_is_started_from(small_partitions, monkeypatc
     ],
     ids=["K", "not left out", "online", "differ", "process", "process, 12"],
 )
-def test_estimators_find_the_topics(model, small_partitions):
+def test_estimators_find_the_topics(model, small_shards):
     counts = np.vstack([topics(), np.zeros((3, 30), int)])
     model = model.__class__(**model.get_params()).set_params(n_jobs=1).fit(counts)
     assert model.inference_ == "parallel"
@@ -615,7 +615,7 @@ def test_scores_do_not_move_anything():
     assert_equal_trees((tuple(state.labels), state.statistics), (tuple(before[0]), before[1]))
     assert state.perplexity() == value
     assert not math.isnan(value)
-    outcome = sweep_partition(state.source.loaders[0](), state._task._replace(mode=SCORE), state.labels[0], 0)
+    outcome = sweep_shard(state.source.loaders[0](), state._task._replace(mode=SCORE), state.labels[0], 0)
     np.testing.assert_array_equal(outcome.labels, state.labels[0])
     assert outcome.n_moved == 0
 

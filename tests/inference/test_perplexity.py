@@ -118,7 +118,7 @@ def test_with_what_was_learned_it_is_that_of_the_last_draw(inference):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("n_parts", [1, 3])
 def test_the_parallel_sampler_tells_that_of_the_clusters_a_sweep_began_with(name, n_parts, monkeypatch):
-    monkeypatch.setattr("textmix.corpus.partitions._ENTRIES_WORTH_A_PARTITION", 100 if n_parts > 1 else 1 << 14)
+    monkeypatch.setattr("textmix.corpus.shards._ENTRIES_WORTH_A_SHARD", 100 if n_parts > 1 else 1 << 14)
     starts = watch_starts(monkeypatch)
     model, prior = MODELS[name]
     counts = topics()

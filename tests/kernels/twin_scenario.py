@@ -137,10 +137,10 @@ def propose(state: GibbsState, result: dict[str, list]) -> None:
 def sweep_in_parallel(corpus: Corpus, prior: tuple) -> dict[str, list]:
     """Sweeps of every form, one after the other, a greedy one at the end; statistics follow."""
     from kernels.ladder import kernel_prior, random_labels
-    from textmix.engines.serial import SerialEngine
+    from textmix.engines.engine import SerialEngine
     from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
     from textmix.inference.parallel_state import ParallelState
-    from textmix.inference.partitioned import deal_out_counts
+    from textmix.inference.sharded import deal_out_counts
 
     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
     counts = scipy.sparse.csr_array(corpus.counts)

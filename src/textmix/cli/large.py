@@ -12,8 +12,46 @@ from typing import Any
 from textmix.cli.cluster import Output, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
 from textmix.clustering import TextClusterer, load
-from textmix.large import Plan, cluster_large
+from textmix.large import errors
+from textmix.large.cluster import Plan, cluster_large
+from textmix.large.errors import LargeRunError, megabytes
+from textmix.large.memory import ITSELF
 from textmix.report import REPORT_FILE
+
+# What settings are called on the command line.
+_OPTIONS = {
+    "model": "--model",
+    "n_clusters": "--clusters",
+    "alpha": "--alpha",
+    "beta": "--beta",
+    "n_sweeps": "--sweeps",
+    "init": "--init",
+    "random_state": "--seed",
+    "outlier_size": "--outlier-size",
+    "text": "--text",
+    "id": "--id",
+    "label": "--label",
+    "format": "--format",
+    "language": "--language",
+    "stem": "--stem",
+    "stop_words": "--stop-words",
+    "min_document_frequency": "--min-df",
+    "max_document_frequency": "--max-df",
+}
+_WORK_FOLDER_ADVICE = {
+    "foreign": " (--work)",
+    "file": " (--work)",
+    "taken": ", or choose another --work",
+    "not made": "; choose another --work",
+}
+_OTHER_RUN = "; go on with the same command and files, or start anew: --force instead of --resume"
+_RESUME_ADVICE = {
+    "input": ": --resume needs files",
+    "files": _OTHER_RUN,
+    "setting": _OTHER_RUN,
+    "other state": "; start anew: --force",
+    "damaged state": "; start anew: --force instead of --resume",
+}
 
 
 def make_plan(
@@ -64,8 +102,11 @@ def cluster_large_files(
             outcome = cluster_large(
                 files, columns, clusterer, plan, progress=progress, tell=_keep_quiet if output.quiet else _tell
             )
+    except LargeRunError as error:
+        raise ValueError(explain(error)) from error
     except KeyboardInterrupt as stopped:
-        _tell("; ".join(["interrupted", *map(str, stopped.args)]))
+        remains = f"; {_explain_remains(stopped.remains)}" if isinstance(stopped, errors.InterruptedRun) else ""
+        _tell(f"interrupted{remains}")
         sys.exit(INTERRUPTED)
     if outcome is None:
         return
@@ -77,9 +118,59 @@ def cluster_large_files(
     show(clustering, report, columns, scores, output)
 
 
-def _keep_quiet(sentence: str) -> None:
+def explain(error: LargeRunError) -> str:
+    """The sentence for an error of a large run, with the options that help."""
+    match error:
+        case errors.InMemoryOnlyError():
+            in_memory = f"{error.setting} needs all counts in memory"
+            return f"{in_memory}; with counts on disk (--memory) or on Dask {error.advice}"
+        case errors.NestedFoldersError():
+            return f'--work "{error.work}" and --out "{error.out}" must be two folders, none inside the other'
+        case errors.WorkFolderError():
+            return f"{error}{_WORK_FOLDER_ADVICE[error.problem]}"
+        case errors.LeftOverError():
+            return f"{error}; {'go on with --resume, or ' if error.can_resume else ''}start anew with --force"
+        case errors.CannotResumeError():
+            setting = _OPTIONS.get(error.setting, error.setting)
+            return f"{setting}{str(error).removeprefix(error.setting)}{_RESUME_ADVICE[error.problem]}"
+        case errors.MemoryLimitError():
+            return _explain_memory(error)
+        case errors.NoSpaceError():
+            return f'no space left on the disk of "{error.work}" (--work) or of "{error.out}" (--out)'
+        case errors.UnfinishedError():
+            cause = explain(error.cause) if isinstance(error.cause, LargeRunError) else error.cause
+            return f"{cause}; {_explain_remains(error.remains)}"
+    return str(error)
+
+
+def _explain_memory(error: errors.MemoryLimitError) -> str:
+    allowed = f"--memory is {megabytes(error.allowed)}"
+    match error.stage:
+        case "start":
+            itself = f"textmix itself takes some {megabytes(ITSELF)}"
+            return f"{allowed}, but has to be {megabytes(error.needed)} at least: {itself}"
+        case "counting":
+            return str(error).replace("rare words", "rare words (min-df)")
+        case "sampling":
+            advice = (
+                "more --memory helps, fewer --clusters, --init online, which opens few, or leaving out rare words, "
+                "which are then counted anew: --min-df 5 --force"
+            )
+        case "online sampling":
+            advice = "an online start opens fewer clusters as a rule, so the run goes on"
+    return f"{error.what} need some {megabytes(error.needed)}, but {allowed}; {advice}"
+
+
+def _explain_remains(remains: errors.Remains) -> str:
+    if remains.files_changed:
+        return f"{remains}: --force"
+    return f"{remains}: go on with --resume" if remains.work is not None else str(remains)
+
+
+def _keep_quiet(sentence: str | LargeRunError) -> None:
     pass
 
 
-def _tell(sentence: str) -> None:
-    print(f"textmix: {sentence}", file=sys.stderr)
+def _tell(sentence: str | LargeRunError) -> None:
+    shown = explain(sentence) if isinstance(sentence, LargeRunError) else sentence
+    print(f"textmix: {shown}", file=sys.stderr)

@@ -19,10 +19,10 @@ from textmix.corpus.saved_values import check_number
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.folder import RUN_FILE, read_manifest
-from textmix.results.large_run import COUNTS, ON_DISK, KeptExamples
 from textmix.results.mixture import NOT_STORED, FittedMixture
 from textmix.results.mixture_values import check_unit
-from textmix.results.run import CORPUS_FOLDER, MODEL_FOLDER
+from textmix.results.run import CORPUS_FOLDER, COUNTS, MODEL_FOLDER, ON_DISK
+from textmix.results.typical import KeptExamples
 
 
 def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Clustering:

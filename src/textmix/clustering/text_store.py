@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from textmix.results.clusters import Cluster, describe_clusters, list_clusters
-from textmix.results.large_run import N_OUTLIERS, KeptExamples
 from textmix.results.run import read_texts
-from textmix.results.typical import Example, Examples
+from textmix.results.typical import N_OUTLIERS, Example, Examples, KeptExamples
 
 if TYPE_CHECKING:
     from textmix.clustering.clustering import Clustering

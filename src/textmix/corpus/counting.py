@@ -32,7 +32,7 @@ _MISSING_TYPES = ("NAType", "NaTType")  # of pandas, which need not be installed
 class WordCounts:
     """The counts of all distinct words in all documents, batch by batch, and those words.
 
-    The batches are gone through more than once: they are a list, or stand in a file (corpus/spill.py).
+    The batches are gone through more than once: they are a list, or stand in a file (large/disk_build.py).
     """
 
     def __init__(self, batches: Iterable[Rows], words: Sequence[str], n_documents: int) -> None:

@@ -1,6 +1,6 @@
 """Steps on the workers of a Dask cluster, any of which may be lost at any moment. The only file that imports Dask.
 
-Partitions are loaded on the workers and stay there. `shared` is sent once a call, and lies once in each process. What
+Shards are loaded on the workers and stay there. `shared` is sent once a call, and lies once in each process. What
 Dask does when a worker dies, and what is done about it here: docs/decisions/engines.md.
 """
 
@@ -90,7 +90,7 @@ class DaskEngine:
         self.client: Any = None  # the one in use, under `with`
         self._loaders: Sequence[Callable[[], Any]] = ()
         self._homes: list[Worker | None] = []
-        self._partitions: list[Any] = []  # futures
+        self._shards: list[Any] = []  # futures
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -99,12 +99,12 @@ class DaskEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._loaders, self._homes, self._partitions = (), [], []
+        self._loaders, self._homes, self._shards = (), [], []
         self.client = None
         self._exit_stack.close()
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
-        """Partition i is what loaders[i]() returns; it is loaded on a worker, once and again after a loss.
+        """Shard i is what loaders[i]() returns; it is loaded on a worker, once and again after a loss.
 
         Dask keeps the loaders on the scheduler: one that reads a file takes less memory than one that is the data.
         """
@@ -112,23 +112,23 @@ class DaskEngine:
             raise RuntimeError("the workers are there under `with` only")
         self._loaders = loaders
         self._homes = [None] * len(loaders)
-        self._partitions = [None] * len(loaders)
+        self._shards = [None] * len(loaders)
         self._place(self._wait_for_workers())
 
     def map(self, step: Callable[..., Result], shared: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
-        """step(partition i, shared, *arguments[i]) for each partition i, where it lies; results in order.
+        """step(shard i, shared, *arguments[i]) for each shard i, where it lies; results in order.
 
         Arrays arrive aligned and writable, in the layout in which they were sent. Steps that a lost worker had not
         finished are run again elsewhere; a step that raises an exception is not.
         """
-        n_partitions = len(self._loaders)
-        if len(arguments) != n_partitions:
-            raise ValueError(f"there are arguments for {len(arguments)} partitions, and {n_partitions} partitions")
+        n_shards = len(self._loaders)
+        if len(arguments) != n_shards:
+            raise ValueError(f"there are arguments for {len(arguments)} shards, and {n_shards} shards")
         call = _Call(functools.partial(_run, step), Parcel(shared), [Parcel(own) for own in arguments])
         begun: dict[int, _Begun] = {}
-        to_begin = list(range(n_partitions))
+        to_begin = list(range(n_shards))
         try:
-            for index in range(n_partitions):
+            for index in range(n_shards):
                 while True:
                     if to_begin:
                         begun.update(self._begin(call, to_begin))
@@ -143,7 +143,7 @@ class DaskEngine:
             self._cancel(begun.values())
 
     def _begin(self, call: _Call, indices: Sequence[int]) -> dict[int, _Begun]:
-        """Send `shared` and the steps of these partitions to the workers."""
+        """Send `shared` and the steps of these shards to the workers."""
         call.count(indices)
         homes, shared = self._send(call)
         by_worker: defaultdict[Worker, list[int]] = defaultdict(list)
@@ -154,7 +154,7 @@ class DaskEngine:
             futures = self._submit(
                 call.function,
                 worker,
-                [self._partitions[index] for index in mine],
+                [self._shards[index] for index in mine],
                 [shared] * len(mine),
                 [call.arguments[index] for index in mine],
             )
@@ -163,7 +163,7 @@ class DaskEngine:
         return begun
 
     def _send(self, call: _Call) -> tuple[list[Worker], Any]:
-        """Partitions where they belong, `shared` on one of the workers: the others get it from there when they need it.
+        """Shards where they belong, `shared` on one of the workers: the others get it from there when they need it.
 
         Not by broadcast: a scheduler whose worker dies in a broadcast tries for ever, and broadcasts nothing else.
         """
@@ -179,7 +179,7 @@ class DaskEngine:
         return asyncio.run_coroutine_threadsafe(_gather(self.client, future), self.client.loop.asyncio_loop)
 
     def _abandon_lost(self, begun: Mapping[int, _Begun]) -> list[int]:
-        """The partitions whose step will not finish, its worker or its data being lost."""
+        """The shards whose step will not finish, its worker or its data being lost."""
         workers = self._workers()
         lost = [index for index, step in begun.items() if step.is_lost(workers)]
         if lost and not self._tell_losses(workers):
@@ -192,7 +192,7 @@ class DaskEngine:
         if futures and self.client is not None and self.client.status == "running":
             self.client.cancel(futures)
 
-    # Workers and partitions
+    # Workers and shards
 
     def _workers(self) -> dict[Worker, int]:
         """The workers there are, with their numbers of threads."""
@@ -229,10 +229,10 @@ class DaskEngine:
             self.client.cluster.scale(self._n_workers)
 
     def _tell_losses(self, workers: Mapping[Worker, int]) -> bool:
-        """Whether a worker with partitions is gone since they were placed."""
+        """Whether a worker with shards is gone since they were placed."""
         lost = Counter(home for home in self._homes if home is not None and home not in workers)
-        for worker, n_partitions in lost.items():
-            share = f"{n_partitions} of {len(self._homes)}"
+        for worker, n_shards in lost.items():
+            share = f"{n_shards} of {len(self._homes)}"
             when = "" if workers else " once there is another worker"
             self._tell(f"a worker was lost ({worker.address}): its partitions ({share}) are loaded again{when}")
         self._homes = [None if home in lost else home for home in self._homes]
@@ -246,11 +246,11 @@ class DaskEngine:
             warnings.warn(event, RuntimeWarning, stacklevel=2)
 
     def _place(self, workers: Mapping[Worker, int]) -> list[Worker]:
-        """Load each partition that has no place, or whose worker has too many; say where each is."""
-        for index, partition in enumerate(self._partitions):
-            if partition is None or partition.status in ("error", "cancelled"):
+        """Load each shard that has no place, or whose worker has too many; say where each is."""
+        for index, shard in enumerate(self._shards):
+            if shard is None or shard.status in ("error", "cancelled"):
                 self._homes[index] = None
-        homes = spread(self._homes, workers)
+        homes = place_shards(self._homes, workers)
         moved: defaultdict[Worker, list[int]] = defaultdict(list)
         for index, (old, new) in enumerate(zip(self._homes, homes, strict=True)):
             if old != new:
@@ -258,7 +258,7 @@ class DaskEngine:
         for worker, indices in moved.items():
             futures = self._submit(_load, worker, [Parcel(self._loaders[index]) for index in indices])
             for index, future in zip(indices, futures, strict=True):
-                self._homes[index], self._partitions[index] = worker, future
+                self._homes[index], self._shards[index] = worker, future
         return homes
 
     def _submit(self, function: Callable[..., Any], worker: Worker, *iterables: Sequence[Any]) -> list[Any]:
@@ -269,8 +269,8 @@ class DaskEngine:
             return list(self.client.map(function, *iterables, key=keys, workers=[worker.address], pure=False))
 
 
-def spread(homes: Sequence[Worker | None], n_threads: Mapping[Worker, int]) -> list[Worker]:
-    """A worker for each partition: the one it is on, if that still is there and has no more than its share.
+def place_shards(homes: Sequence[Worker | None], n_threads: Mapping[Worker, int]) -> list[Worker]:
+    """A worker for each shard: the one it is on, if that still is there and has no more than its share.
 
     A worker's share goes by its threads.
     """
@@ -302,7 +302,7 @@ class _Call:
         self._n_times: Counter[int] = Counter()
 
     def count(self, indices: Sequence[int]) -> None:
-        """One more time for these partitions; too often is an error."""
+        """One more time for these shards; too often is an error."""
         self._n_times.update(indices)
         index = max(indices, key=self._n_times.__getitem__)
         if self._n_times[index] > _MAX_REPEATS + 1:
@@ -350,8 +350,8 @@ def _load(loader: Parcel) -> Any:
     return put_right(loader.value())
 
 
-def _run(step: Callable[..., Any], partition: Any, shared: Parcel, arguments: Parcel) -> Parcel:
-    return Parcel(step(partition, shared.value, *arguments.value))
+def _run(step: Callable[..., Any], shard: Any, shared: Parcel, arguments: Parcel) -> Parcel:
+    return Parcel(step(shard, shared.value, *arguments.value))
 
 
 # Clusters

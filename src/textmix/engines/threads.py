@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Event
 from typing import Any, Self, TypeVar
+
+from joblib import cpu_count
 
 Result = TypeVar("Result")
 BlockFunction = Callable[[int, int], Result]
@@ -20,8 +21,7 @@ def count_threads(n_jobs: int | None) -> int:
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; 1 is one thread, −1 as many as there are cores")
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(n_cores + 1 + n_jobs, 1)
+    return n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
 
 
 class Threads:
@@ -94,7 +94,7 @@ def threads(n_jobs: int | None) -> Iterator[Threads]:
 
 
 class ThreadEngine:
-    """Steps over partitions side by side. Each thread loads its partition itself: one in memory for each thread."""
+    """Steps over shards side by side. Each thread loads its shard itself: one in memory for each thread."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.events: list[str] = []
@@ -103,11 +103,11 @@ class ThreadEngine:
         self._pool = ThreadPoolExecutor(self._n_threads, thread_name_prefix="textmix")
 
     def hold(self, loaders: Sequence[Callable[[], Any]]) -> None:
-        """Partition i is what loaders[i]() returns."""
+        """Shard i is what loaders[i]() returns."""
         self._loaders = loaders
 
     def map(self, step: Callable[..., Result], shared: Any, arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
-        """step(partition i, shared, *arguments[i]) for each partition i; results in order.
+        """step(shard i, shared, *arguments[i]) for each shard i; results in order.
 
         Whoever stops listening, by Ctrl-C for instance, waits for the steps that have begun.
         """

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from textmix.corpus import Corpus
-from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.matrix import sum_by_cluster
+from textmix.corpus.shards import ShardedCorpus
 from textmix.engines.engine import ENGINES, make_engine
 from textmix.estimators.counts import check_counts
 from textmix.estimators.partition_mixture import PartitionMixture
@@ -22,9 +22,9 @@ from textmix.inference.metropolis import MetropolisSettings
 from textmix.inference.parallel import MEANS, SAMPLED, UNCOLLAPSED
 from textmix.inference.parallel_fit import Checkpoint, FittedParallel, ParallelSettings, fit_parallel
 from textmix.inference.partition import SamplerSettings, fit_partition
-from textmix.inference.partitioned import PartitionedDocuments, deal_out_counts, deal_out_disk
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
+from textmix.inference.sharded import ShardedDocuments, deal_out_counts, deal_out_disk
 from textmix.kernels.state import Prior
 
 PARALLEL_FROM = 1_000_000  # stored counts from which "auto" is "parallel"
@@ -84,10 +84,10 @@ class GibbsMixture(PartitionMixture):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of X: documents × words, counts sparse or dense, a Corpus, or a DiskCorpus. y is ignored.
 
-        A DiskCorpus is fitted by the parallel sampler, partition by partition, whatever `inference` says.
+        A DiskCorpus is fitted by the parallel sampler, shard by shard, whatever `inference` says.
         """
         self._validate_params()
-        if isinstance(X, DiskCorpus):
+        if isinstance(X, ShardedCorpus):
             return self.fit_disk(X)
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
@@ -110,7 +110,7 @@ class GibbsMixture(PartitionMixture):
         n_clusters = int(partition.labels.max(initial=-1)) + 1
         return self._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, inference)
 
-    def fit_disk(self, corpus: DiskCorpus, checkpoint: Checkpoint | None = None) -> Self:
+    def fit_disk(self, corpus: ShardedCorpus, checkpoint: Checkpoint | None = None) -> Self:
         """Find the clusters of a corpus on disk; with a checkpoint the run goes on where an earlier one broke off.
 
         What needs the counts of all documents at once, such as `probabilities_`, is not there afterwards.
@@ -171,7 +171,7 @@ class GibbsMixture(PartitionMixture):
 
     def _fit_parallel(
         self,
-        source: PartitionedDocuments,
+        source: ShardedDocuments,
         start: NDArray[np.int32] | int | str,
         beta: float | NDArray[np.float64],
         prior: Prior,

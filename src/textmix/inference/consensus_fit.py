@@ -21,9 +21,9 @@ from textmix.inference.ordering import order_by_size
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
 from textmix.inference.partition import FittedPartition
-from textmix.inference.partitioned import deal_out_counts
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator
+from textmix.inference.sharded import deal_out_counts
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 LABEL_BETA = 0.6  # of granularity 1

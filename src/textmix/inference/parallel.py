@@ -5,8 +5,8 @@ switched off, as the paper has it). An approximation: documents do not see what 
 `sampled`: word probabilities drawn from their posterior, as Algorithm 3 is printed. `uncollapsed`: the weights of
 clusters drawn too, which makes it an exact Gibbs sampler.
 
-A step over a partition is a pure function of the partition, its labels, the statistics of all clusters and a key:
-(seed, sweep, partition). It returns labels and what they change in the statistics. So it may run anywhere, and again.
+A step over a shard is a pure function of the shard, its labels, the statistics of all clusters and a key:
+(seed, sweep, shard). It returns labels and what they change in the statistics. So it may run anywhere, and again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.inference.layout import ROW_SHARE, build_scratch, check_labels_fit, make_clusters, tabulate_lengths
-from textmix.inference.partitioned import select_documents
 from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
+from textmix.inference.sharded import select_documents
 from textmix.kernels.gibbs import NEW
 from textmix.kernels.parallel import DRAW, add_changes, list_changes, merge_changes, spread_rows, sweep_independently
 from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
@@ -28,11 +28,11 @@ from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
 FEWEST_MERGED = 1 << 18  # new pairs worth a pass over the statistics
-WORD_PROBABILITIES = 2**32 - 2  # in place of a partition's number: random numbers for those of all clusters
+WORD_PROBABILITIES = 2**32 - 2  # in place of a shard's number: random numbers for those of all clusters
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
 
 
-class Statistics(NamedTuple):
+class ClusterStatistics(NamedTuple):
     """What is known of the clusters: all that documents are drawn from, whatever their labels have been before."""
 
     sizes: NDArray[np.int64]  # documents of each label
@@ -42,8 +42,8 @@ class Statistics(NamedTuple):
     counts: NDArray[Any]  # above 0
 
 
-class Task(NamedTuple):
-    """What all partitions of a sweep share."""
+class SweepTask(NamedTuple):
+    """What all shards of a sweep share."""
 
     run: int  # tells one run from another in a process that has seen several
     seed: int
@@ -51,7 +51,7 @@ class Task(NamedTuple):
     form: str
     taken_out: bool
     mode: int  # DRAW, BEST or SCORE
-    statistics: Statistics
+    statistics: ClusterStatistics
     model: Model
     prior: Prior
     n_with_words: int
@@ -72,8 +72,8 @@ class Working(NamedTuple):
 Changes = tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]]  # words, labels, counts
 
 
-class Outcome(NamedTuple):
-    """What a step made of a partition."""
+class ShardOutcome(NamedTuple):
+    """What a step made of a shard."""
 
     labels: NDArray[np.int32]
     n_moved: int
@@ -84,15 +84,15 @@ class Outcome(NamedTuple):
 
 
 class Improvement(NamedTuple):
-    """What a greedy step made of a partition, and which documents would have gone elsewhere."""
+    """What a greedy step made of a shard, and which documents would have gone elsewhere."""
 
-    outcome: Outcome
+    outcome: ShardOutcome
     discontent: NDArray[np.int64]
 
 
-def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
+def no_statistics(n_labels: int, n_words: int, count_type: Any) -> ClusterStatistics:
     """Those of no documents."""
-    return Statistics(
+    return ClusterStatistics(
         np.zeros(n_labels, np.int64),
         np.zeros(n_labels, np.int64),
         np.zeros(n_words + 1, np.int64),
@@ -102,20 +102,20 @@ def no_statistics(n_labels: int, n_words: int, count_type: Any) -> Statistics:
 
 
 class Merger:
-    """Statistics that follow the outcomes of partitions.
+    """Statistics that follow the outcomes of shards.
 
     Changes of pairs that are there are added to them. New pairs wait until there are enough of them to be worth a pass
     over the statistics.
     """
 
-    def __init__(self, statistics: Statistics) -> None:
+    def __init__(self, statistics: ClusterStatistics) -> None:
         sizes, totals, starts, labels, counts = statistics
-        self._statistics = Statistics(sizes.copy(), totals.copy(), starts, labels, counts.copy())
+        self._statistics = ClusterStatistics(sizes.copy(), totals.copy(), starts, labels, counts.copy())
         self._waiting: list[Changes] = []
         self._n_waiting = 0
 
-    def add(self, outcome: Outcome) -> None:
-        """Take what a partition changed; nothing of the outcome is kept."""
+    def add(self, outcome: ShardOutcome) -> None:
+        """Take what a shard changed; nothing of the outcome is kept."""
         sizes, totals, *pairs = self._statistics
         sizes += outcome.size_changes
         totals += outcome.total_changes
@@ -125,17 +125,17 @@ class Merger:
         if self._n_waiting > max(self._statistics.counts.size // 4, FEWEST_MERGED):
             self.finish()
 
-    def finish(self) -> Statistics:
+    def finish(self) -> ClusterStatistics:
         """The statistics after all that was added."""
         sizes, totals, *pairs = self._statistics
         if self._n_waiting > 0 or not self._statistics.counts.all():
             columns = [np.concatenate(arrays) for arrays in zip(*self._waiting, strict=True)]
             self._waiting, self._n_waiting = [], 0
-            self._statistics = Statistics(sizes, totals, *merge_changes(*pairs, *columns, sizes.size))
+            self._statistics = ClusterStatistics(sizes, totals, *merge_changes(*pairs, *columns, sizes.size))
         return self._statistics
 
 
-def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outcome:
+def recount(documents: Documents, task: SweepTask, labels: NDArray[np.int32]) -> ShardOutcome:
     """A step that moves nothing: what these labels add to the statistics of no documents."""
     n_labels = task.statistics.sizes.size
     check_labels_fit(labels, documents.lengths.size, n_labels)
@@ -143,21 +143,21 @@ def recount(documents: Documents, task: Task, labels: NDArray[np.int32]) -> Outc
     return _outcome(documents, nowhere, labels, 0.0, n_labels)
 
 
-def sweep_partition(documents: Documents, task: Task, labels: NDArray[np.int32], partition: int) -> Outcome:
-    """A step: choose a label for every document of a partition."""
-    rng = generator(task.seed, task.sweep, partition)
+def sweep_shard(documents: Documents, task: SweepTask, labels: NDArray[np.int32], shard: int) -> ShardOutcome:
+    """A step: choose a label for every document of a shard."""
+    rng = generator(task.seed, task.sweep, shard)
     after, log_totals = _choose(documents, task, labels, rng)
     return _outcome(documents, labels, after, log_totals, task.statistics.sizes.size)
 
 
-def improve_partition(
-    documents: Documents, task: Task, labels: NDArray[np.int32], partition: int, rows: NDArray[np.int64] | None
+def improve_shard(
+    documents: Documents, task: SweepTask, labels: NDArray[np.int32], shard: int, rows: NDArray[np.int64] | None
 ) -> Improvement:
     """A greedy step over some documents (None: all): every other one of those that would rather be elsewhere moves.
 
     Not all at once: two documents that would each rather be where the other one is would change places for ever.
     """
-    rng = generator(task.seed, task.sweep, partition)
+    rng = generator(task.seed, task.sweep, shard)
     if rows is None:
         rows = np.arange(labels.size)
     else:
@@ -173,7 +173,7 @@ def improve_partition(
 
 
 def _choose(
-    documents: Documents, task: Task, labels: NDArray[np.int32], rng: np.random.Generator
+    documents: Documents, task: SweepTask, labels: NDArray[np.int32], rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], float]:
     """Labels for documents, and Σ log of their total weights."""
     working = working_of(task)
@@ -201,7 +201,7 @@ def _choose(
 
 
 def _open_clusters(
-    labels: NDArray[np.int32], documents: NDArray[np.int64], task: Task, working: Working, rng: np.random.Generator
+    labels: NDArray[np.int32], documents: NDArray[np.int64], task: SweepTask, working: Working, rng: np.random.Generator
 ) -> None:
     """Give documents that chose an empty cluster one of them, by its pseudo-count; one that is alone may stay."""
     if documents.size == 0:
@@ -223,17 +223,17 @@ def _outcome(
     after: NDArray[np.int32],
     log_totals: float,
     n_labels: int,
-) -> Outcome:
+) -> ShardOutcome:
     sizes, totals = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
     changes = list_changes(documents, before, after, sizes, totals)
-    return Outcome(after, int(np.count_nonzero(before != after)), log_totals, changes, sizes, totals)
+    return ShardOutcome(after, int(np.count_nonzero(before != after)), log_totals, changes, sizes, totals)
 
 
 _lock = threading.Lock()
 _latest: list[tuple[tuple[int, int, int], Working]] = []  # of this process; threads and steps share it
 
 
-def working_of(task: Task) -> Working:
+def working_of(task: SweepTask) -> Working:
     """The working form of a task's statistics, made once a process and sweep."""
     key = (task.run, task.sweep, task.mode)
     with _lock:
@@ -249,7 +249,7 @@ def forget_working() -> None:
         _latest.clear()
 
 
-def _at_means(task: Task) -> Working:
+def _at_means(task: SweepTask) -> Working:
     sizes, totals, starts, labels, counts = task.statistics
     model = task.model
     occupied = np.flatnonzero(sizes > 0).astype(np.int32)
@@ -277,7 +277,7 @@ def _at_means(task: Task) -> Working:
     return Working(clusters, table, logs, prior, occupied, empty)
 
 
-def _drawn(task: Task) -> Working:
+def _drawn(task: SweepTask) -> Working:
     """Word probabilities of all clusters, empty ones too, drawn from their posterior; a row for every word."""
     sizes, totals, starts, labels, counts = task.statistics
     model, n_labels, n_words = task.model, sizes.size, starts.size - 1

@@ -1,4 +1,4 @@
-"""One run of the parallel sampler from partitions to a finished partition of the documents, which can be resumed."""
+"""One run of the parallel sampler from shards to a finished partition of the documents, which can be resumed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.partitions import deal_out
+from textmix.corpus.shards import ShardedCorpus, deal_out
 from textmix.engines.engine import Engine
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.ordering import order_by_size, slots_in_order
-from textmix.inference.parallel import MEANS, Statistics
+from textmix.inference.parallel import MEANS, ClusterStatistics
 from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
 from textmix.inference.partition import FittedPartition
-from textmix.inference.partitioned import PartitionedDocuments
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, Trace, run
+from textmix.inference.sharded import ShardedDocuments
 from textmix.inference.stopping import settled_by_perplexity
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import of_occupied
@@ -42,7 +41,7 @@ class ParallelSettings:
 
 @dataclass
 class Saved:
-    """How far a run has come: labels by partition after so many sweeps and greedy passes."""
+    """How far a run has come: labels by shard after so many sweeps and greedy passes."""
 
     labels: list[NDArray[np.int32]]
     trace: dict[str, list[float]]
@@ -57,10 +56,10 @@ class FittedParallel:
     """A fitted partition, and the statistics that its clusters have under the labels they had before."""
 
     partition: FittedPartition
-    statistics: Statistics
+    statistics: ClusterStatistics
     slots: NDArray[np.int64]  # the former label of each cluster
 
-    def count_words(self, corpus: DiskCorpus) -> scipy.sparse.csr_array:
+    def count_words(self, corpus: ShardedCorpus) -> scipy.sparse.csr_array:
         """The word counts of each cluster; words of one document, which the statistics lack, are read from disk."""
         _, _, starts, labels, counts = self.statistics
         n_kept = starts.size - 1
@@ -68,8 +67,8 @@ class FittedParallel:
         clusters[self.slots] = np.arange(self.slots.size)
         columns = [np.repeat(np.arange(n_kept), np.diff(starts))]
         rows, values = [clusters[labels]], [counts.astype(np.int64)]
-        for partition, own in enumerate(deal_out(self.partition.labels, corpus.n_partitions)):
-            row_starts, words, amounts = corpus.partition(partition)
+        for shard, own in enumerate(deal_out(self.partition.labels, corpus.n_shards)):
+            row_starts, words, amounts = corpus.read_shard(shard)
             lone = words >= n_kept
             rows.append(np.repeat(own, np.diff(row_starts))[lone].astype(np.int64))
             columns.append(words[lone].astype(np.int64))
@@ -100,7 +99,7 @@ class NoCheckpoint:
 
 
 def fit_parallel(
-    source: PartitionedDocuments,
+    source: ShardedDocuments,
     start: NDArray[np.int32] | int | str,
     beta: float | NDArray[np.float64],
     prior: Prior,
@@ -117,8 +116,14 @@ def fit_parallel(
     checkpoint = checkpoint or NoCheckpoint()
     saved = checkpoint.load()
     if saved is None:
-        begun = _start(source, start, beta, prior, settings, seed, progress)
-        saved = Saved(begun, {name: [] for name in COLUMNS})
+        if isinstance(start, np.ndarray):
+            labels = deal_out(start.astype(np.int32), source.n_shards)
+        else:
+            n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
+            with progress.task("starting", total=0) as task:
+                labels = start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
+            return_freed_memory()
+        saved = Saved(labels, {name: [] for name in COLUMNS})
         checkpoint.save(saved)
     state = ParallelState(source, engine, saved.labels, beta, prior, seed, settings.form, settings.leave_out)
     converged = interrupted = False
@@ -131,41 +136,28 @@ def fit_parallel(
         return_freed_memory()  # of the sweeps, before the results take theirs
         if state.n_unlabelled > 0:
             raise KeyboardInterrupt  # before the first sweep was over there is nothing to keep
-        labels = state.labels_in_order()
-        ordered = order_by_size(labels)
-        slots = slots_in_order(labels, ordered)
-        partition = FittedPartition(
-            labels=ordered,
-            twins=np.empty(0, np.int32),
-            trace=Trace(saved.trace).arrays(),
-            n_sweeps=len(saved.trace["n_moved"]),
-            converged=converged,
-            log_joint=state.log_joint(),
-            unit=source.unit,
-            beta=beta,
-            prior=of_occupied(prior, slots),
-        )
-        return FittedParallel(partition, state.statistics, slots)
+        return _fitted(state, saved, converged, beta)
     finally:
         state.close()
 
 
-def _start(
-    source: PartitionedDocuments,
-    start: NDArray[np.int32] | int | str,
-    beta: float | NDArray[np.float64],
-    prior: Prior,
-    settings: ParallelSettings,
-    seed: int,
-    progress: Progress,
-) -> list[NDArray[np.int32]]:
-    if isinstance(start, np.ndarray):
-        return deal_out(start.astype(np.int32), source.n_partitions)
-    with progress.task("starting", total=0) as task:
-        n_sweeps = min(SAMPLE_SWEEPS, settings.n_sweeps)
-        labels = start_from_sample(source, start, beta, prior, seed, n_sweeps, task.advance)
-    return_freed_memory()
-    return labels
+def _fitted(state: ParallelState, saved: Saved, converged: bool, beta: float | NDArray[np.float64]) -> FittedParallel:
+    """What a run has found, its clusters by size."""
+    labels = state.labels_in_order()
+    ordered = order_by_size(labels)
+    slots = slots_in_order(labels, ordered)
+    partition = FittedPartition(
+        labels=ordered,
+        twins=np.empty(0, np.int32),
+        trace=Trace(saved.trace).arrays(),
+        n_sweeps=len(saved.trace["n_moved"]),
+        converged=converged,
+        log_joint=state.log_joint(),
+        unit=state.source.unit,
+        beta=beta,
+        prior=of_occupied(state.prior, slots),
+    )
+    return FittedParallel(partition, state.statistics, slots)
 
 
 def _sample(

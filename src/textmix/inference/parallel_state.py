@@ -1,4 +1,4 @@
-"""The state of a run whose sweeps go over partitions: the labels of each partition and the statistics of all clusters.
+"""The state of a run whose sweeps go over shards: the labels of each shard and the statistics of all clusters.
 
 Both are small beside the texts and stay with whoever drives the run, so that no loss of a worker can take them.
 """
@@ -13,25 +13,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.corpus.partitions import deal_out, put_together
+from textmix.corpus.shards import deal_out, put_together
 from textmix.engines.engine import Engine
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import betas_of_words, make_clusters, plain_length_limit
 from textmix.inference.parallel import (
     MEANS,
+    ClusterStatistics,
     Merger,
-    Statistics,
-    Task,
+    SweepTask,
     forget_working,
-    improve_partition,
+    improve_shard,
     no_statistics,
     recount,
-    sweep_partition,
+    sweep_shard,
 )
-from textmix.inference.partitioned import PartitionedDocuments, join
 from textmix.inference.perplexity import perplexity
 from textmix.inference.run import Tick
 from textmix.inference.seeds import START, generator
+from textmix.inference.sharded import ShardedDocuments, join
 from textmix.kernels.parallel import BEST, DRAW, SCORE
 from textmix.kernels.state import Prior
 from textmix.kernels.statistics import log_likelihood, log_prior
@@ -55,7 +55,7 @@ class ParallelState:
 
     def __init__(
         self,
-        source: PartitionedDocuments,
+        source: ShardedDocuments,
         engine: Engine,
         labels: Sequence[NDArray[np.int32]],
         beta: float | NDArray[np.float64],
@@ -73,7 +73,7 @@ class ParallelState:
         model = dirichlet_multinomial(betas, source.n_columns, source.unit, source.max_word_total, at_mean=True)
         limit = plain_length_limit(source.n_tokens, source.max_word_total, model)
         count_type = source.count_type
-        self._task = Task(
+        self._task = SweepTask(
             run=secrets.randbits(63),
             seed=seed,
             sweep=0,
@@ -93,7 +93,7 @@ class ParallelState:
         self._task = self._task._replace(statistics=merger.finish())
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> ClusterStatistics:
         """Of the labels as they are."""
         return self._task.statistics
 
@@ -128,7 +128,7 @@ class ParallelState:
             arguments = [(part, index, rows[index]) for index, part in enumerate(self.labels)]
             labels, merger = [], Merger(task.statistics)
             rows = []
-            for outcome, discontent in self.engine.map(improve_partition, task, arguments):
+            for outcome, discontent in self.engine.map(improve_shard, task, arguments):
                 labels.append(outcome.labels)
                 rows.append(discontent)
                 merger.add(outcome)
@@ -143,11 +143,11 @@ class ParallelState:
         task = self._task._replace(mode=SCORE, form=MEANS, taken_out=True, run=secrets.randbits(63))
         return self._map(task, lambda _: None).perplexity
 
-    def _map(self, task: Task, tick: Tick) -> SweepOutcome:
+    def _map(self, task: SweepTask, tick: Tick) -> SweepOutcome:
         arguments = [(part, number) for number, part in enumerate(self.labels)]
         labels, n_moved, log_totals = [], 0, []
         merger = Merger(task.statistics) if task.mode != SCORE else None
-        for outcome in self.engine.map(sweep_partition, task, arguments):
+        for outcome in self.engine.map(sweep_shard, task, arguments):
             labels.append(outcome.labels)
             log_totals.append(outcome.log_totals)
             n_moved += outcome.n_moved
@@ -188,7 +188,7 @@ class ParallelState:
 
 
 def start_from_sample(
-    source: PartitionedDocuments,
+    source: ShardedDocuments,
     start: int | str,
     beta: float | NDArray[np.float64],
     prior: Prior,
@@ -196,11 +196,11 @@ def start_from_sample(
     n_sweeps: int,
     tick: Tick,
 ) -> list[NDArray[np.int32]]:
-    """Labels after some collapsed sweeps over the first partitions; documents of all others have none yet (−1).
+    """Labels after some collapsed sweeps over the first shards; documents of all others have none yet (−1).
 
     Clusters that exist are found again at once by all others, while many sweeps would be needed from a random start.
     """
-    n_sampled = max(min(source.n_partitions * SAMPLE_ENTRIES // max(source.n_entries, 1), source.n_partitions), 1)
+    n_sampled = max(min(source.n_shards * SAMPLE_ENTRIES // max(source.n_entries, 1), source.n_shards), 1)
     parts = [loader() for loader in source.loaders[:n_sampled]]
     bounds = np.cumsum([part.lengths.size for part in parts])[:-1]
     prepared = join(parts, source)
@@ -219,5 +219,5 @@ def start_from_sample(
     for sweep in range(n_sweeps):
         state.sample(generator(seed, START, sweep + 1), tick)
     sampled = [part.copy() for part in np.split(state.labels, bounds)]
-    rest = deal_out(np.full(source.n_documents, -1, np.int32), source.n_partitions)[n_sampled:]
+    rest = deal_out(np.full(source.n_documents, -1, np.int32), source.n_shards)[n_sampled:]
     return sampled + rest

@@ -1,10 +1,10 @@
-"""Random numbers keyed by (seed, sweep, partition): the same whatever runs where, and when."""
+"""Random numbers keyed by (seed, step, part): the same whatever runs where, and when."""
 
 from __future__ import annotations
 
 import numpy as np
 
-START = 2**32 - 1  # in place of a sweep's number: the random start
+START = 2**32 - 1  # the step before the first sweep: the random start
 
 
 def seed_from(random_state: int | np.integer | np.random.Generator | np.random.RandomState | None) -> int:
@@ -18,6 +18,10 @@ def seed_from(random_state: int | np.integer | np.random.Generator | np.random.R
     return int(random_state)
 
 
-def generator(seed: int, sweep: int, partition: int = 0) -> np.random.Generator:
-    """The random numbers of one sweep over one partition."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(sweep, partition)))
+def generator(seed: int, step: int, part: int = 0) -> np.random.Generator:
+    """The random numbers of one step of a run, and of one part of that step.
+
+    step: the number of a sweep, or a constant that names another purpose, such as START.
+    part: the number of a shard, a restart or a short run.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(step, part)))

@@ -27,6 +27,7 @@ TEXTS_FILE = "assignments.parquet"
 TRACE_FILE = "trace.csv"
 MODEL_FOLDER = "model"
 CORPUS_FOLDER = "corpus"
+COUNTS, ON_DISK = "counts", "on disk"  # the entry of run.json that a run has whose counts were never in memory
 
 _PACKAGES = ("textmix", "numpy", "scipy", "numba", "scikit-learn", "duckdb")
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from textmix.corpus.files import flush
+from textmix.corpus.saved_files import MOST_LISTED, read_json
+from textmix.corpus.saved_values import check_number, check_type
 from textmix.results.lookup import PairTable
 from textmix.results.words import score_words
+
+EXAMPLES_FILE = "examples.json"
+N_OUTLIERS = 2  # that are shown
 
 _BLOCK = 4096  # documents looked at together
 
@@ -88,3 +96,37 @@ class Examples:
         if len(found) >= self._n:
             del found[self._n :]
             self._to_beat[group] = found[-1][0]
+
+
+class KeptExamples(NamedTuple):
+    """The texts that are kept: the most typical of each cluster, and of those that fit nowhere the strangest."""
+
+    clusters: list[list[Example]]
+    outliers: list[Example]
+
+    def save(self, folder: Path) -> None:
+        """Save as JSON."""
+        with open(folder / EXAMPLES_FILE, "w", encoding="ascii") as file:
+            json.dump(self._asdict(), file)
+            flush(file)
+
+    @classmethod
+    def load(cls, folder: Path, n_clusters: int, n_documents: int) -> KeptExamples:
+        """Load what `save` saved of a run with so many clusters and documents."""
+        path = folder / EXAMPLES_FILE
+        try:
+            found = read_json(path, MOST_LISTED)
+            if len(found["clusters"]) != n_clusters:
+                raise ValueError(f"it has examples of {len(found['clusters']):,} clusters, not {n_clusters:,}")
+            clusters = [_read_examples(examples, n_documents) for examples in found["clusters"]]
+            return cls(clusters, _read_examples(found["outliers"], n_documents))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path} is missing or damaged ({error}); cluster again") from error
+
+
+def _read_examples(examples: Any, n_documents: int) -> list[Example]:
+    found = [Example(*example) for example in examples]
+    for document, text in found:
+        check_number("an example's document", document, 0, n_documents - 1, whole=True)
+        check_type("an example", text, str)
+    return found

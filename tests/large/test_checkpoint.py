@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textmix.inference.checkpoint import FileCheckpoint, Shape
 from textmix.inference.parallel_fit import COLUMNS, Saved
+from textmix.large.work_folder import FileCheckpoint, Shape
 
 SHAPE = Shape([3, 2], 4)
 LABELS = [np.array([0, 3, -1], np.int32), np.array([1, 1], np.int32)]

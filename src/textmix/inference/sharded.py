@@ -1,4 +1,4 @@
-"""Documents dealt out to partitions, for algorithms that work through them side by side, or one after the other."""
+"""Documents dealt out to shards, for algorithms that work through them side by side, or one after the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.partition_files import DamagedError, PartitionFiles
-from textmix.corpus.partitions import n_partitions
+from textmix.corpus.shards import DamagedError, ShardCounts, ShardedCorpus, count_shards
 from textmix.inference.layout import Prepared, prepare_documents
 from textmix.inference.perplexity import sum_log_betas
 from textmix.inference.run import Tick
@@ -23,10 +21,10 @@ from textmix.kernels.state import Documents
 LONGEST_COUNTED = 1 << 12  # lengths beyond are too rare to have a row of the length table
 
 
-class PartitionedDocuments(NamedTuple):
+class ShardedDocuments(NamedTuple):
     """Where the documents are, and what must be known of all of them together."""
 
-    loaders: Sequence[Callable[[], Documents]]  # of one partition each; what they give is not to be changed
+    loaders: Sequence[Callable[[], Documents]]  # of one shard each; what they give is not to be changed
     words: NDArray[np.int64]  # the column of each word, as the documents number them
     n_documents: int
     n_with_words: int
@@ -41,21 +39,21 @@ class PartitionedDocuments(NamedTuple):
     log_betas: float  # Σ log β over all words of all documents
 
     @property
-    def n_partitions(self) -> int:
+    def n_shards(self) -> int:
         """How many there are; it depends on the documents alone."""
         return len(self.loaders)
 
 
 def deal_out_counts(
     counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64], whole: bool, *, keep_lone_words: bool = False
-) -> PartitionedDocuments:
-    """Counts in memory as partitions in memory."""
+) -> ShardedDocuments:
+    """Counts in memory as shards in memory."""
     prepared = prepare_documents(counts, beta, whole, keep_lone_words=keep_lone_words)
     documents = prepared.documents
-    n_parts = n_partitions(counts.nnz, documents.lengths.size)
+    n_parts = count_shards(counts.nnz, documents.lengths.size)
     n_tokens = int(documents.lengths.sum())
     longest = min(int(documents.lengths.max(initial=0)), LONGEST_COUNTED)
-    return PartitionedDocuments(
+    return ShardedDocuments(
         loaders=[partial(_same, select_documents(documents, slice(part, None, n_parts))) for part in range(n_parts)],
         words=prepared.words,
         n_documents=documents.lengths.size,
@@ -72,18 +70,18 @@ def deal_out_counts(
     )
 
 
-def deal_out_disk(corpus: DiskCorpus, beta: float | NDArray[np.float64], tick: Tick) -> PartitionedDocuments:
-    """A corpus on disk as partitions that are read when they are needed; one pass over it tells the rest.
+def deal_out_disk(corpus: ShardedCorpus, beta: float | NDArray[np.float64], tick: Tick) -> ShardedDocuments:
+    """A corpus on disk as shards that are read when they are needed; one pass over it tells the rest.
 
-    DamagedError if the partitions are not those that the corpus tells of: types of numbers depend on that.
+    DamagedError if the shards are not those that the corpus tells of: types of numbers depend on that.
     """
     count_type: Any = np.int32 if corpus.n_tokens < np.iinfo(np.int32).max else np.int64
     n_kept = int(np.count_nonzero(corpus.document_frequencies > 1))
     totals, frequencies = np.zeros((2, corpus.n_words), np.int64)
     length_frequencies = np.zeros(LONGEST_COUNTED + 1, np.int64)
     log_lone_words = 0.0
-    for partition in range(corpus.n_partitions):
-        row_starts, words, counts = corpus.partition(partition)
+    for shard in range(corpus.n_shards):
+        row_starts, words, counts = corpus.read_shard(shard)
         totals += np.bincount(words, counts, minlength=totals.size).astype(np.int64)
         frequencies += np.bincount(words, minlength=totals.size)
         lengths = _row_sums(row_starts, counts)
@@ -98,9 +96,9 @@ def deal_out_disk(corpus: DiskCorpus, beta: float | NDArray[np.float64], tick: T
         frequencies, corpus.document_frequencies
     ):
         raise DamagedError(f"the partitions in {corpus.folder} do not belong to its manifest; build the corpus again")
-    load = partial(_read_partition, corpus.files, n_kept, count_type)
-    return PartitionedDocuments(
-        loaders=[partial(load, partition) for partition in range(corpus.n_partitions)],
+    load = partial(_read_shard, corpus.read_shard, n_kept, count_type)
+    return ShardedDocuments(
+        loaders=[partial(load, shard) for shard in range(corpus.n_shards)],
         words=np.arange(n_kept),
         n_documents=corpus.n_documents,
         n_with_words=n_with_words,
@@ -122,9 +120,9 @@ def _row_sums(row_starts: NDArray[np.int64], counts: NDArray[np.int32]) -> NDArr
     return np.diff(sums[row_starts])
 
 
-def _read_partition(files: PartitionFiles, n_kept: int, count_type: Any, partition: int) -> Documents:
-    """A partition without the words of a single document."""
-    row_starts, words, counts = files.read(partition)
+def _read_shard(read: Callable[[int], ShardCounts], n_kept: int, count_type: Any, shard: int) -> Documents:
+    """A shard without the words of a single document."""
+    row_starts, words, counts = read(shard)
     counts = counts.astype(count_type, copy=False)
     lengths = np.empty(row_starts.size - 1, count_type)
     leave_out_words(n_kept, row_starts, words, counts, lengths)
@@ -146,8 +144,8 @@ def select_documents(documents: Documents, rows: NDArray[np.int64] | slice) -> D
     return Documents(starts, documents.words[entries], documents.counts[entries], documents.lengths[rows].copy())
 
 
-def join(parts: Sequence[Documents], source: PartitionedDocuments) -> Prepared:
-    """Some partitions together, one after the other, as a collapsed sampler takes them."""
+def join(parts: Sequence[Documents], source: ShardedDocuments) -> Prepared:
+    """Some shards together, one after the other, as a collapsed sampler takes them."""
     starts = np.zeros(sum(part.lengths.size for part in parts) + 1, parts[0].starts.dtype)
     np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]), out=starts[1:])
     documents = Documents(

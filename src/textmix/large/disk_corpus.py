@@ -1,8 +1,8 @@
-"""A corpus on disk: the same counts as `Corpus` has, in partitions that are read one at a time.
+"""A corpus on disk: the same counts as `Corpus` has, in shards that are read one at a time.
 
-Building it reads the texts once. Their counts go to a file (corpus/spill.py) and only the distinct words stay
-in memory. When all texts are counted it is known which words become columns, and one pass over that file
-writes the partitions (corpus/partition_files.py). The manifest, disk-corpus.json, is written last.
+Building it (disk_build.py) reads the texts once. Their counts go to a file and only the distinct words stay in memory.
+When all texts are counted it is known which words become columns, and one pass over that file writes the shards
+(shard_files.py). The manifest, disk-corpus.json, is written last.
 """
 
 from __future__ import annotations
@@ -19,25 +19,34 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from textmix.corpus.build_folder import KIND, MANIFEST, VOCABULARY, is_unfinished
 from textmix.corpus.corpus import Corpus
-from textmix.corpus.disk_build import VERSION, Tick, build_from_batches, build_from_corpus
 from textmix.corpus.files import load_record
 from textmix.corpus.matrix import MAX_TOTAL
-from textmix.corpus.partition_files import PartitionCounts, PartitionFiles
 from textmix.corpus.saved_files import MOST_LISTED, parse_json, read_content
 from textmix.corpus.saved_values import WHOLE, check_number, check_range, check_strings, check_type, check_vector
+from textmix.corpus.shards import ShardCounts, ShardedCorpus
 from textmix.corpus.tokens import Tokenizer, check_settings
+from textmix.large.disk_build import (
+    KIND,
+    MANIFEST,
+    VERSION,
+    VOCABULARY,
+    Tick,
+    build_from_batches,
+    build_from_corpus,
+    is_unfinished,
+)
+from textmix.large.shard_files import ShardFiles
 
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
 
-_BYTES_A_WORD = 100  # measured: the string, its place in the list, its frequency
+BYTES_A_WORD = 100  # measured: the string, its place in the list, its frequency
 
 
 @dataclass(frozen=True, eq=False)
-class DiskCorpus:
-    """Documents as counts of words, in partitions on disk.
+class DiskCorpus(ShardedCorpus):
+    """Documents as counts of words, in shards on disk.
 
     Attributes
     ----------
@@ -54,14 +63,9 @@ class DiskCorpus:
         What the builder said about the input, as JSON gives it back.
     """
 
-    folder: Path
-    document_frequencies: npt.NDArray[np.int64]
-    n_documents: int
-    n_empty_documents: int
-    n_tokens: int
     tokenizer: Tokenizer | None
     source: dict[str, Any]
-    files: PartitionFiles
+    files: ShardFiles
     _vocabulary_checksum: int
 
     @classmethod
@@ -118,12 +122,13 @@ class DiskCorpus:
                 _check_totals(settings, arrays)
             except (ValueError, TypeError) as error:
                 raise ValueError(f"{folder} is damaged ({error}); build the corpus again") from error
-            files = PartitionFiles(
+            files = ShardFiles(
                 folder, n_documents, frequencies.size, arrays["partition_entries"], arrays["partition_checksums"]
             )
             corpus = cls(
                 folder=folder,
                 document_frequencies=frequencies,
+                n_shards=files.n_shards,
                 n_documents=n_documents,
                 n_empty_documents=settings["n_empty_documents"],
                 n_tokens=settings["n_tokens"],
@@ -136,21 +141,6 @@ class DiskCorpus:
             raise ValueError(f"{folder / MANIFEST} is damaged ({error} is missing); build the corpus again") from error
         files.check_sizes()
         return corpus
-
-    @property
-    def n_words(self) -> int:
-        """The number of distinct words."""
-        return self.document_frequencies.size
-
-    @property
-    def n_entries(self) -> int:
-        """The number of stored counts, over all documents."""
-        return int(self.files.n_entries.sum())
-
-    @property
-    def n_partitions(self) -> int:
-        """The number of partitions."""
-        return self.files.n_partitions
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -166,25 +156,31 @@ class DiskCorpus:
             raise ValueError(f"{path} is damaged or missing ({error}); build the corpus again") from error
         return words
 
-    def partition(self, partition: int, *, mmap: bool = False) -> PartitionCounts:
-        """The counts of a partition: of document i of all, if i % n_partitions is `partition`, at i // n_partitions.
+    @property
+    def read_shard(self) -> Callable[[int], ShardCounts]:
+        """What reads a shard, by its number: `shard` without the corpus."""
+        return self.files.read
+
+    def shard(self, shard: int, *, mmap: bool = False) -> ShardCounts:
+        """The counts of a shard: of document i of all, if i % n_shards is `shard`, at i // n_shards.
 
         With `mmap` they stay on disk and are read as they are used, without a look for damages.
         """
-        return self.files.read(partition, mmap=mmap)
+        return self.files.read(shard, mmap=mmap)
 
     def count(self, texts: Iterable[str | None]) -> csr_array:
         """Count new texts in this corpus's columns; words that it does not have are left out."""
-        return self._without_documents.count(texts)
+        return self.without_documents.count(texts)
 
     @cached_property
-    def _without_documents(self) -> Corpus:
+    def without_documents(self) -> Corpus:
+        """The vocabulary and the tokenizer, which new texts are counted by."""
         counts = np.empty((0, self.n_words), dtype=np.int32)
         return Corpus(counts=csr_array(counts), vocabulary=self.vocabulary, tokenizer=self.tokenizer)
 
     def estimate(self) -> int:
-        """The bytes that this corpus takes in memory with its vocabulary and one partition, the largest."""
-        return _BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
+        """The bytes that this corpus takes in memory with its vocabulary and one shard, the largest."""
+        return BYTES_A_WORD * self.n_words + self.files.bytes_of_largest()
 
 
 def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -202,7 +198,7 @@ def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[
     check_range("partition_entries.npy", n_entries, 0, settings["n_tokens"])
     if n_entries.size == 0 or n_entries.sum(dtype=np.float64) != frequencies.sum(dtype=np.float64):
         raise ValueError("partition_entries.npy does not add up to document_frequencies.npy")
-    if arrays["partition_checksums"].shape != (n_entries.size, len(PartitionCounts._fields)):
+    if arrays["partition_checksums"].shape != (n_entries.size, len(ShardCounts._fields)):
         raise ValueError("partition_checksums.npy does not have one number for each file")
     if settings["tokenizer"] is not None:
         check_settings(settings["tokenizer"])

@@ -10,25 +10,25 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.readers import Batch
 from textmix.corpus.tokens import Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import DirichletMultinomialMixture
 from textmix.kernels import jit
-from textmix.results.score_files import Scorers, score_partition
+from textmix.large.disk_corpus import BYTES_A_WORD, DiskCorpus
+from textmix.large.run_files import Scorers, score_shard
 
 SMALLEST_MEMORY = 512_000_000
 
 # The memory that a run takes, measured, in bytes.
 ITSELF = 300_000_000  # Python with its packages, compiled code, buffers of readers, the documents being worked on
-A_WORD = 100  # the word itself, its place in the vocabulary, its frequency
+A_WORD = BYTES_A_WORD
 A_DOCUMENT = 24  # its label, in the state, in the order of the files and in what is saved; its scores, mapped
 A_LABEL = 70  # of a document, that clusters are compared with
 A_PAIR = 60  # a word that stands in a cluster: its statistics as they are, as they are merged, and as kernels take them
 SHARE_OF_PAIRS = 0.5  # of the pairs that there could be: as many for a word as it has documents, or there are clusters
 A_THREAD = 32_000_000  # probabilities of the documents being scored, and
-A_THREADS_ENTRY = 100  # for each count of a partition: documents, and what has changed in the statistics
+A_THREADS_ENTRY = 100  # for each count of a shard: documents, and what has changed in the statistics
 
 _COMPILED = "large-runs-"  # a file in the folder of compiled kernels: all that large runs need are there
 
@@ -46,7 +46,7 @@ def compile_kernels() -> None:
         corpus = DiskCorpus.build(Path(folder) / "corpus", [Batch(["red apple", "fast car"] * 20)], Tokenizer())
         for init in ("online", "random"):
             model = DirichletMultinomialMixture(5, init=init, progress=False).fit_disk(corpus)
-        score_partition(corpus.partition(0), Scorers.of(model.mixture_), model.labels_)
+        score_shard(corpus.shard(0), Scorers.of(model.mixture_), model.labels_)
     marker = _marker()
     if marker is not None:
         marker.touch()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from textmix.corpus import Corpus
-from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.files import flush
-from textmix.corpus.saved_files import MOST_LISTED, read_json
-from textmix.corpus.saved_values import check_number, check_type
+from textmix.corpus.shards import ShardCounts
+from textmix.large.disk_corpus import DiskCorpus
+from textmix.large.work_folder import ScoreFiles
 from textmix.results.clusters import N_EXAMPLES, list_clusters
-from textmix.results.mixture import FittedMixture
+from textmix.results.mixture import DocumentScorer, FittedMixture
 from textmix.results.run import (
     ASSIGNMENTS_FILE,
     CLUSTERS_FILE,
     CORPUS_FOLDER,
+    COUNTS,
     MODEL_FOLDER,
+    ON_DISK,
     TEXTS_FILE,
     TRACE_FILE,
     cluster_columns,
@@ -32,50 +32,37 @@ from textmix.results.run import (
     number_rows,
     trace_columns,
 )
-from textmix.results.score_files import ScoreFiles
 from textmix.results.tables import save_csv, write_csv
-from textmix.results.typical import Example, Examples
+from textmix.results.typical import N_OUTLIERS, Examples, KeptExamples, Typicality
 
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
 
-EXAMPLES_FILE = "examples.json"
-N_OUTLIERS = 2  # that are shown
-COUNTS, ON_DISK = "counts", "on disk"  # the entry of run.json by which such a run is known
+_NO_TWINS = np.empty(0, np.int32)
 
 
-class KeptExamples(NamedTuple):
-    """The texts that are kept: the most typical of each cluster, and of those that fit nowhere the strangest."""
+class Scorers(NamedTuple):
+    """All that scores the documents of a finished mixture; threads share it."""
 
-    clusters: list[list[Example]]
-    outliers: list[Example]
-
-    def save(self, folder: Path) -> None:
-        """Save as JSON."""
-        with open(folder / EXAMPLES_FILE, "w", encoding="ascii") as file:
-            json.dump(self._asdict(), file)
-            flush(file)
+    documents: DocumentScorer
+    typicality: Typicality
+    n_words: int
 
     @classmethod
-    def load(cls, folder: Path, n_clusters: int, n_documents: int) -> KeptExamples:
-        """Load what `save` saved of a run with so many clusters and documents."""
-        path = folder / EXAMPLES_FILE
-        try:
-            found = read_json(path, MOST_LISTED)
-            if len(found["clusters"]) != n_clusters:
-                raise ValueError(f"it has examples of {len(found['clusters']):,} clusters, not {n_clusters:,}")
-            clusters = [_read_examples(examples, n_documents) for examples in found["clusters"]]
-            return cls(clusters, _read_examples(found["outliers"], n_documents))
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} is missing or damaged ({error}); cluster again") from error
+    def of(cls, mixture: FittedMixture) -> Scorers:
+        """Those of a mixture without twins."""
+        counts = mixture.cluster_word_counts
+        return cls(mixture.scorer(), Typicality(counts, mixture.beta), counts.shape[1])
 
 
-def _read_examples(examples: Any, n_documents: int) -> list[Example]:
-    found = [Example(*example) for example in examples]
-    for document, text in found:
-        check_number("an example's document", document, 0, n_documents - 1, whole=True)
-        check_type("an example", text, str)
-    return found
+def score_shard(shard: ShardCounts, scorers: Scorers, labels: NDArray[np.int32]) -> NDArray[np.float32]:
+    """A step of an engine: probability, outlier score and typicality, a row each, of the documents of a shard."""
+    entries = (shard.counts, shard.words.view(np.int32), shard.row_starts)
+    counts = csr_array(entries, shape=(labels.size, scorers.n_words))
+    labels = np.ascontiguousarray(labels)
+    scores = scorers.documents.score(counts, labels, _NO_TWINS)
+    typicality = scorers.typicality.score(counts, labels)
+    return np.stack([scores.probabilities, scores.outlier_scores, typicality]).astype(np.float32)
 
 
 class KnownLabels:
@@ -112,14 +99,9 @@ class LargeRun:
     scores: ScoreFiles
     escape_formulas: bool = True  # in CSV
 
-    def without_documents(self) -> Corpus:
-        """The vocabulary and the tokenizer, which new texts are counted by."""
-        nothing = csr_array(np.empty((0, self.corpus.n_words), dtype=np.int32))
-        return Corpus(counts=nothing, vocabulary=self.corpus.vocabulary, tokenizer=self.corpus.tokenizer)
-
     def write_files(self, folder: Path, batches: Iterable[Batch], tick: Callable[[int], None]) -> Written:
         """Write every file of the run, but run.json; the batches are those that were counted, read once more."""
-        self.without_documents().save(folder / CORPUS_FOLDER)
+        self.corpus.without_documents.save(folder / CORPUS_FOLDER)
         self.mixture.save(folder / MODEL_FOLDER)
         save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
         written = self._write_assignments(folder / ASSIGNMENTS_FILE, batches, tick)

@@ -18,13 +18,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
-from textmix.corpus import Corpus, Tokenizer, counting, disk_build, partition_files, spill
-from textmix.corpus.disk import DiskCorpus
-from textmix.corpus.disk_build import vocabulary_bytes
-from textmix.corpus.partition_files import DamagedError, PartitionCounts
-from textmix.corpus.partitions import deal_out, n_partitions, partition_rows, partition_size, put_together
+from textmix.corpus import Corpus, Tokenizer, counting
 from textmix.corpus.readers import Batch, DocumentReader
-from textmix.inference.partitioned import deal_out_disk
+from textmix.corpus.shards import (
+    DamagedError,
+    ShardCounts,
+    count_shards,
+    deal_out,
+    put_together,
+    shard_rows,
+    shard_size,
+)
+from textmix.inference.sharded import deal_out_disk
+from textmix.large import disk_build, shard_files
+from textmix.large.disk_build import vocabulary_bytes
+from textmix.large.disk_corpus import DiskCorpus
 
 TEXTS = ["red red blue", "green blue", "", "blue and the of", "connected green connection"]
 SETTINGS = [
@@ -47,8 +55,8 @@ def build(folder: Path, texts: list[str], batch_size: int = 20_000, tokenizer: T
 
 
 def rows_in_file_order(corpus: DiskCorpus, **options: bool) -> csr_array:
-    """The rows of all partitions, put back to where their documents are in the input."""
-    parts = [corpus.partition(partition, **options) for partition in range(corpus.n_partitions)]
+    """The rows of all shards, put back to where their documents are in the input."""
+    parts = [corpus.shard(shard, **options) for shard in range(corpus.n_shards)]
     matrices = [
         csr_array((part.counts, part.words, part.row_starts), shape=(part.row_starts.size - 1, corpus.n_words))
         for part in parts
@@ -91,15 +99,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 def small_buffers(monkeypatch):
     """Sizes at which a handful of texts fills every buffer more than once."""
     monkeypatch.setattr(counting, "_BATCH_DOCUMENTS", 2)
-    monkeypatch.setattr(spill, "_BLOCK_ENTRIES", 8)
-    monkeypatch.setattr(spill, "_BLOCK_DOCUMENTS", 3)
-    monkeypatch.setattr(partition_files, "_ENTRIES_AT_ONCE", 12)
-    monkeypatch.setattr(partition_files, "_ENTRIES_AT_ONCE_EACH", 1)
+    monkeypatch.setattr(disk_build, "_BLOCK_ENTRIES", 8)
+    monkeypatch.setattr(disk_build, "_BLOCK_DOCUMENTS", 3)
+    monkeypatch.setattr(shard_files, "_ENTRIES_AT_ONCE", 12)
+    monkeypatch.setattr(shard_files, "_ENTRIES_AT_ONCE_EACH", 1)
     monkeypatch.setattr(disk_build, "_DOCUMENTS_AT_ONCE", 4)
-    monkeypatch.setattr(disk_build, "n_partitions", lambda n_entries, n_documents: max(min(7, n_documents), 1))
+    monkeypatch.setattr(disk_build, "count_shards", lambda n_entries, n_documents: max(min(7, n_documents), 1))
 
 
-class TestPartitions:
+class TestShards:
     @pytest.mark.parametrize(
         ("n_entries", "n_documents", "expected"),
         [
@@ -116,16 +124,16 @@ class TestPartitions:
         ],
     )
     def test_are_as_many_as_the_data_ask_for(self, n_entries, n_documents, expected):
-        assert n_partitions(n_entries, n_documents) == expected
+        assert count_shards(n_entries, n_documents) == expected
 
     @given(n_documents=st.integers(0, 50), number=st.integers(1, 9))
     def test_hold_every_document_once_at_its_place(self, n_documents, number):
         labels = np.arange(n_documents)
         parts = deal_out(labels, number)
-        for partition, part in enumerate(parts):
-            assert part.tolist() == labels[partition_rows(n_documents, number, partition)].tolist()
-            assert part.size == partition_size(n_documents, number, partition)
-            assert all(part[i // number] == i for i in range(n_documents) if i % number == partition)
+        for shard, part in enumerate(parts):
+            assert part.tolist() == labels[shard_rows(n_documents, number, shard)].tolist()
+            assert part.size == shard_size(n_documents, number, shard)
+            assert all(part[i // number] == i for i in range(n_documents) if i % number == shard)
         np.testing.assert_array_equal(put_together(parts), labels)
 
     def test_that_do_not_belong_together_are_refused(self):
@@ -161,15 +169,15 @@ class TestBuilding:
     @pytest.mark.parametrize("texts", [[], [""], ["", "...", ""], ["red"], ["red", ""]])
     def test_takes_texts_without_words_and_no_texts(self, tmp_path, texts):
         stored = build(tmp_path, texts)
-        assert stored.n_partitions == 1
+        assert stored.n_shards == 1
         assert_holds(stored, Corpus.from_texts(texts))
 
     @pytest.mark.parametrize("name", ["T", "R8"])
-    def test_of_real_texts_gives_several_partitions(self, tmp_path, real_data, name):
+    def test_of_real_texts_gives_several_shards(self, tmp_path, real_data, name):
         with gzip.open(real_data / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
             texts = [json.loads(line)["text"] for line in file]
         stored = build(tmp_path / "disk", texts)
-        assert stored.n_partitions == n_partitions(stored.n_entries, len(texts)) > 1
+        assert stored.n_shards == count_shards(stored.n_entries, len(texts)) > 1
         assert_holds(stored, Corpus.from_texts(texts))
 
     def test_reads_files(self, tmp_path):
@@ -268,8 +276,8 @@ KILLING = """
 import os, shutil, signal, sys
 from pathlib import Path
 from textmix.corpus import Tokenizer
-from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.readers import Batch
+from textmix.large import DiskCorpus
 
 folder = Path(sys.argv[1])
 texts = ["red green blue", "green yellow"] * 1_000
@@ -380,7 +388,7 @@ class TestOpening:
     def test_refuses_what_is_incomplete(self, tmp_path):
         stored = build(tmp_path, TEXTS)
         (tmp_path / "partition-0000.counts").unlink()
-        for read in (lambda: DiskCorpus.open(tmp_path), lambda: stored.partition(0)):
+        for read in (lambda: DiskCorpus.open(tmp_path), lambda: stored.shard(0)):
             with pytest.raises(ValueError, match=r"partition-0000\.counts is missing; build the corpus again"):
                 read()
 
@@ -392,10 +400,10 @@ class TestOpening:
             content[-1] ^= 1
             (tmp_path / name).write_bytes(content)
         opened = DiskCorpus.open(tmp_path)
-        assert opened.partition(4).row_starts.tolist() == [0, 3]
-        for partition, name in ((3, "row_starts"), (1, "words"), (0, "counts")):
-            with pytest.raises(ValueError, match=rf"partition-000{partition}\.{name} is damaged.*build"):
-                opened.partition(partition)
+        assert opened.shard(4).row_starts.tolist() == [0, 3]
+        for shard, name in ((3, "row_starts"), (1, "words"), (0, "counts")):
+            with pytest.raises(ValueError, match=rf"partition-000{shard}\.{name} is damaged.*build"):
+                opened.shard(shard)
         with pytest.raises(ValueError, match=r"vocabulary\.json is damaged"):
             _ = opened.vocabulary
 
@@ -411,9 +419,9 @@ def correct_checksum(folder, name, array) -> None:
         manifest["settings"]["vocabulary_checksum"] = zlib.crc32(array)
     else:
         array.tofile(folder / name)
-        partition, kind = int(name[10:14]), PartitionCounts._fields.index(name.split(".")[1])
+        shard, kind = int(name[10:14]), ShardCounts._fields.index(name.split(".")[1])
         checksums = np.load(folder / "partition_checksums.npy")
-        checksums[partition, kind] = zlib.crc32(array.tobytes())
+        checksums[shard, kind] = zlib.crc32(array.tobytes())
         np.save(folder / "partition_checksums.npy", checksums)
         manifest["checksums"]["partition_checksums.npy"] = zlib.crc32(checksums.tobytes())
     (folder / "disk-corpus.json").write_text(json.dumps(manifest))
@@ -433,7 +441,7 @@ class TestNumbersThatCannotBe:
             ("counts", "<i4", -1, -3, r"counts has -3; counts are above 0"),
         ],
     )
-    def test_are_refused_when_a_partition_is_read(self, tmp_path, name, kind, place, number, message):
+    def test_are_refused_when_a_shard_is_read(self, tmp_path, name, kind, place, number, message):
         build(tmp_path, TEXTS)
         file = f"partition-0000.{name}"
         array = np.fromfile(tmp_path / file, kind)
@@ -441,7 +449,7 @@ class TestNumbersThatCannotBe:
         correct_checksum(tmp_path, file, array)
         opened = DiskCorpus.open(tmp_path)
         with pytest.raises(DamagedError, match=message):
-            opened.partition(0)
+            opened.shard(0)
 
     @pytest.mark.parametrize(
         ("name", "array"),
@@ -489,7 +497,7 @@ class TestNumbersThatCannotBe:
         with pytest.raises(ValueError, match=r"vocabulary\.json is damaged"):
             _ = DiskCorpus.open(tmp_path).vocabulary
 
-    def test_are_refused_where_partitions_and_manifest_differ(self, tmp_path):
+    def test_are_refused_where_shards_and_manifest_differ(self, tmp_path):
         build(tmp_path, TEXTS)
         counts = np.fromfile(tmp_path / "partition-0000.counts", "<i4")
         correct_checksum(tmp_path, "partition-0000.counts", counts + 2**20)
@@ -505,28 +513,28 @@ class TestNumbersThatCannotBe:
             DiskCorpus.open(tmp_path / "corpus")
 
 
-class TestPartition:
+class TestShard:
     @pytest.mark.usefixtures("small_buffers")
     def test_is_arrays_of_fixed_types_that_may_be_mapped(self, tmp_path):
         stored = build(tmp_path, [*TEXTS, "", "", "red"])
-        for partition in range(stored.n_partitions):
-            read, mapped = stored.partition(partition), stored.partition(partition, mmap=True)
+        for shard in range(stored.n_shards):
+            read, mapped = stored.shard(shard), stored.shard(shard, mmap=True)
             assert [array.dtype for array in read] == [np.int64, np.uint32, np.int32]
             for left, right in zip(read, mapped, strict=True):
                 assert type(left) is np.ndarray
                 assert left.flags.owndata
                 np.testing.assert_array_equal(left, right)
-        assert isinstance(stored.partition(0, mmap=True).words, np.memmap)
+        assert isinstance(stored.shard(0, mmap=True).words, np.memmap)
 
     def test_that_is_not_there_is_refused(self, tmp_path):
         stored = build(tmp_path, TEXTS)
-        for partition in (-1, 1):
-            with pytest.raises(ValueError, match=f"no partition {partition}; there are 1"):
-                stored.partition(partition)
+        for shard in (-1, 1):
+            with pytest.raises(ValueError, match=f"no shard {shard}; there are 1"):
+                stored.shard(shard)
 
     def test_of_the_largest_size_and_the_words_are_what_is_estimated(self, tmp_path):
         stored = build(tmp_path, [f"w{number % 997} v{number % 3}" for number in range(20_000)])
-        largest = max(sum(array.nbytes for array in stored.partition(p)) for p in range(stored.n_partitions))
+        largest = max(sum(array.nbytes for array in stored.shard(p)) for p in range(stored.n_shards))
         words = sum(map(sys.getsizeof, stored.vocabulary)) + sys.getsizeof(stored.vocabulary)
         assert largest + words < stored.estimate() < largest + 2 * words
 
@@ -589,8 +597,8 @@ MEASURING = """
 import random, sys
 from pathlib import Path
 from textmix.corpus import Tokenizer
-from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.readers import Batch
+from textmix.large import DiskCorpus
 
 
 def peak():
@@ -605,8 +613,8 @@ batch = Batch([" ".join(rng.choices(words, k=8)) for _ in range(20_000)])
 DiskCorpus.build(folder / "small", [batch], Tokenizer())
 before = peak()
 corpus = DiskCorpus.build(folder / "large", (batch for _ in range(n_batches)), Tokenizer(min_document_frequency=2))
-for partition in range(corpus.n_partitions):
-    corpus.partition(partition)
+for shard in range(corpus.n_shards):
+    corpus.shard(shard)
 print(8 * (corpus.n_entries + corpus.n_documents), peak() - before)
 """
 
