@@ -71,7 +71,7 @@ FRAGMENTS = st.sampled_from(
 @given(body=st.lists(FRAGMENTS, min_size=1, max_size=12).map("".join), header=st.sampled_from(["x\n", "x,y\n"]))
 def test_a_file_found_clean_reads_the_same_both_ways(tmp_path: Path, body: str, header: str) -> None:
     source = Source(write(tmp_path / "a.csv", header + body), "a.csv")
-    table = CsvTable(source, source.head(), is_tsv=False)
+    table = CsvTable(source, source.head())
     chosen = range(len(table.columns))
     report = ReadReport()
     careful = [tuple(value or "" for value in row) for row in table._careful_rows(chosen, report)]

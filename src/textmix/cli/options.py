@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from textmix.corpus.readers.formats import COMPRESSIONS_BY_EXTENSION, FORMATS
+
 TEXTS, MODEL, GUIDANCE = "Which texts", "How to cluster", "What is known beforehand"
 PLACE, OUTPUT = "Large collections", "Output"
 
@@ -98,7 +100,8 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="CSV, TSV, JSON, Parquet, text (.gz and .zst too), patterns, folders of .txt files; - is stdin.",
+        help=f"{', '.join(format.title for format in FORMATS)} ({' and '.join(COMPRESSIONS_BY_EXTENSION)} too), "
+        "patterns, folders of .txt files; - is stdin.",
         show_default=False,
     ),
 ]
@@ -126,7 +129,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, tsv, jsonl, parquet, txt; else told by the file.",
+        help=f"{', '.join(format.name for format in FORMATS)}; else told by the file.",
         rich_help_panel=TEXTS,
     ),
 ]
