@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textmix.cli.cluster import Output, saying_warnings, show
+from textmix.cli.cluster import ClusterOutput, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
 from textmix.large import Plan, cluster_large
 from textmix.report import REPORT_FILE
@@ -52,7 +52,7 @@ def cluster_large_files(
     files: Sequence[str],
     columns: Mapping[str, str | None],
     settings: Mapping[str, Any],
-    output: Output,
+    output: ClusterOutput,
     plan: Plan,
     started: float,
 ) -> None:

@@ -117,9 +117,9 @@ def cluster(
     started = time.perf_counter()
     n_bytes = None if memory is None else options.parse_size(memory)
     from textmix.cli import cluster as command
-    from textmix.cli import guidance, large
+    from textmix.cli import large, reading
 
-    guides = guidance.Guidance(known, weight, seed_words, frozen)
+    guides = reading.GuidanceOptions(known, weight, seed_words, frozen)
     if json and quiet:
         raise ValueError("--json prints the result and --quiet nothing; leave one of them out")
     engine_name = options.choose_engine(engine, scheduler)
@@ -141,14 +141,14 @@ def cluster(
         "n_jobs": jobs,
         "language": None if language.lower() == "none" else language,
         "stem": stem,
-        "stop_words": None if stop_words is None else command.read_stop_words(stop_words),
+        "stop_words": None if stop_words is None else reading.read_stop_words(stop_words),
         "min_document_frequency": options.parse_frequency(min_df),
         "max_document_frequency": options.parse_frequency(max_df),
         "random_state": seed,
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
     escape = not no_escape_formulas
-    output = command.Output(out, force, top, quiet, as_json=json, report=not no_report, escape_formulas=escape)
+    output = command.ClusterOutput(out, force, top, quiet, as_json=json, report=not no_report, escape_formulas=escape)
     plan = large.make_plan(
         out, n_bytes, engine_name, scheduler, work, resume=resume, force=force, escape_formulas=escape
     )

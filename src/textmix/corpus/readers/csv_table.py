@@ -10,7 +10,7 @@ from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
 from textmix.corpus.readers.csv_records import CsvRecords
 from textmix.corpus.readers.duck import from_file, literal_path, stream_rows
 from textmix.corpus.readers.report import INVALID_UTF8, Fault, InputError, ReadReport
-from textmix.corpus.readers.source import HEAD_BYTES, Source
+from textmix.corpus.readers.source import HEAD_BYTES, ByteSource
 from textmix.corpus.readers.table import (
     Row,
     Rows,
@@ -32,7 +32,7 @@ _OPTIONS = """
 class CsvTable(Table):
     """A file of records with a header line."""
 
-    def __init__(self, source: Source, head: bytes, delimiter: bytes | None = None) -> None:
+    def __init__(self, source: ByteSource, head: bytes, delimiter: bytes | None = None) -> None:
         self.name = source.name
         self._source = source
         self._is_head_all = len(head) < HEAD_BYTES

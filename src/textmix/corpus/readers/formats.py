@@ -9,35 +9,35 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from textmix.corpus.readers.source import Compression, Source
+    from textmix.corpus.readers.source import ByteSource, Compression
     from textmix.corpus.readers.table import Table
 
 
-def _open_csv(source: Source, head: bytes) -> Table:
+def _open_csv(source: ByteSource, head: bytes) -> Table:
     from textmix.corpus.readers.csv_table import CsvTable
 
     return CsvTable(source, head)
 
 
-def _open_tsv(source: Source, head: bytes) -> Table:
+def _open_tsv(source: ByteSource, head: bytes) -> Table:
     from textmix.corpus.readers.csv_table import CsvTable
 
     return CsvTable(source, head, delimiter=b"\t")
 
 
-def _open_json(source: Source, head: bytes) -> Table:
+def _open_json(source: ByteSource, head: bytes) -> Table:
     from textmix.corpus.readers.json_table import JsonTable
 
     return JsonTable(source, head)
 
 
-def _open_parquet(source: Source, head: bytes) -> Table:
+def _open_parquet(source: ByteSource, head: bytes) -> Table:
     from textmix.corpus.readers.parquet_table import ParquetTable
 
     return ParquetTable(source)
 
 
-def _open_text(source: Source, head: bytes) -> Table:
+def _open_text(source: ByteSource, head: bytes) -> Table:
     from textmix.corpus.readers.text_table import LinesTable
 
     return LinesTable(source, head)
@@ -48,7 +48,7 @@ class Format(NamedTuple):
 
     name: str  # of --format, and the ending of files
     title: str  # in help and messages
-    open: Callable[[Source, bytes], Table]  # a file that is not empty, and its first bytes
+    open: Callable[[ByteSource, bytes], Table]  # a file that is not empty, and its first bytes
     other_names: tuple[str, ...] = ()  # of --format, and endings too
     other_endings: tuple[str, ...] = ()
     magic: bytes = b""  # how every file begins; files of such a format are not unpacked

@@ -17,7 +17,7 @@ from textmix.corpus.readers.formats import (
 )
 from textmix.corpus.readers.inputs import InputFile
 from textmix.corpus.readers.report import InputError
-from textmix.corpus.readers.source import GZIP_MAGIC, ZSTD_MAGICS, Compression, Source, unreadable
+from textmix.corpus.readers.source import GZIP_MAGIC, ZSTD_MAGICS, ByteSource, Compression, unreadable
 
 # Beginnings that no text has: a short one of letters alone would refuse a table with a column "ORCID".
 OTHER_FILES: tuple[tuple[bytes, str], ...] = (
@@ -50,7 +50,7 @@ def check_format_name(name: str | None) -> None:
         raise InputError(f'unknown format "{name}"; use one of {", ".join(FORMATS_BY_NAME)}')
 
 
-def open_source(file: InputFile) -> Source:
+def open_source(file: InputFile) -> ByteSource:
     """The file with its compression, as its first bytes and its name say."""
     try:
         with open(file.path, "rb") as opened:
@@ -66,10 +66,10 @@ def open_source(file: InputFile) -> Source:
         found = "zstd"
     if promised and magic and found != promised:
         raise InputError(f'"{file.name}" is damaged: its name ends in {extension} but it is not such a file')
-    return Source(file.path, file.name, found)
+    return ByteSource(file.path, file.name, found)
 
 
-def identify(file: InputFile, source: Source, head: bytes, *, given: str | None, text: str | None) -> Format:
+def identify(file: InputFile, source: ByteSource, head: bytes, *, given: str | None, text: str | None) -> Format:
     """The file's format: the one given, else by its name, else by its content; refuses what is not text."""
     format = FORMATS_BY_NAME[given.lower()] if given else None
     if format is None and not file.is_standard_input:
@@ -119,7 +119,7 @@ def describe_binary(head: bytes) -> str | None:
     return "is a binary file, not text"
 
 
-def _format_extension(name: str, source: Source) -> str:
+def _format_extension(name: str, source: ByteSource) -> str:
     path = Path(name)
     if source.compression != "uncompressed" and path.suffix.lower() in COMPRESSIONS_BY_EXTENSION:
         path = path.with_suffix("")
