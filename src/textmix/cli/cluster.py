@@ -17,11 +17,12 @@ import numpy as np
 from rich.console import Console
 
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
-from textmix.cli.reading import GuidanceOptions, ReadDocuments, read_documents
+from textmix.cli.reading import GuidanceOptions, read_documents
 from textmix.clustering import Clustering
 from textmix.corpus.readers import ReadReport
 from textmix.corpus.times import parse_times
 from textmix.kernels import jit
+from textmix.metrics import agreement
 from textmix.report import REPORT_FILE
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
@@ -71,7 +72,7 @@ def cluster_files(
         clusterer.fit(documents.texts, **given, ids=documents.ids, labels=documents.labels, times=times)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
-    scores = _compare(clustering, documents)
+    scores = None if documents.labels is None else agreement(documents.labels, clustering.labels)
     if output.folder is not None:
         read = describe_input(documents.report, {**columns, "time": time_column})
         notes = {"input": read, "guidance": guidance.describe(), "scores": scores}
@@ -110,14 +111,6 @@ def _print_warning(
     line: str | None = None,
 ) -> None:
     print(f"textmix: {message}", file=sys.stderr)
-
-
-def _compare(clustering: Clustering, documents: ReadDocuments) -> dict[str, float] | None:
-    if documents.labels is None:
-        return None
-    from textmix.metrics import agreement
-
-    return agreement(documents.labels, clustering.labels)
 
 
 def _save(clustering: Clustering, notes: Mapping[str, Any], output: ClusterOutput) -> None:

@@ -82,19 +82,14 @@ def identify(file: InputFile, source: ByteSource, head: bytes, *, given: str | N
         if head and not head.startswith(format.magic):
             raise InputError(f'"{file.name}" is not a {format.title} file, or a damaged one')
         return format
-    refuse_binary(head, file.name)
+    finding = describe_binary(head)
+    if finding is not None:
+        raise InputError(f'"{file.name}" {finding}')
     if format is None:
         format = _sniff(head, text=text, is_standard_input=file.is_standard_input)
     if format is None:
         raise InputError(f'cannot tell what "{file.name}" is; say so with {FORMAT_OPTIONS}')
     return format
-
-
-def refuse_binary(head: bytes, name: str) -> None:
-    """Raise an InputError that says what a file seems to be if it is not UTF-8 text."""
-    finding = describe_binary(head)
-    if finding is not None:
-        raise InputError(f'"{name}" {finding}')
 
 
 def describe_binary(head: bytes) -> str | None:
