@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from corpus import reference_tokens as reference
 from textmix.corpus import Corpus, Tokenizer, counting
 from textmix.corpus.characters import N_CODE_POINTS, character_classes, code_points
-from textmix.corpus.splitters import WordSplitter
+from textmix.corpus.counting import WordSplitter
 from textmix.kernels import tokenize
 
 SCRIPTS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")

@@ -18,7 +18,6 @@ import typer
 
 from textmix.cli import options
 from textmix.cli import stream as stream_options
-from textmix.cli.command import Program
 
 USER_ERROR = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -27,7 +26,7 @@ BROKEN_PIPE = 1  # as Typer and Rich, which notice most closed pipes before we d
 # Typer has brought its own copy of click since 0.2x; the base of its errors is this in either case.
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
-app = Program(
+app = options.Program(
     name="textmix",
     add_completion=False,
     no_args_is_help=True,
