@@ -16,7 +16,7 @@ import duckdb
 import pytest
 from reader_helpers import PACKINGS, read, write
 
-from textmix.corpus.readers import DocumentReader, InputError
+from textmix.corpus.readers import DocumentReader, InputError, formats
 from textmix.corpus.readers.csv_table import CsvTable
 from textmix.corpus.readers.duck import interruptible
 from textmix.corpus.readers.json_table import JsonTable
@@ -375,3 +375,11 @@ CONTENTS = {
 def test_a_packed_file_gives_the_rows_of_the_file_itself(tmp_path, name, content, packing):
     plain, packed = (read(write(tmp_path / f"{name}{ending}", content)) for ending in ("", packing))
     assert (packed.texts, packed.skipped, packed.report.notes) == (plain.texts, plain.skipped, plain.report.notes)
+
+
+def test_no_two_formats_share_a_name_or_an_ending():
+    endings = [
+        ending for format in formats.FORMATS for ending in (format.name, *format.other_names, *format.other_endings)
+    ]
+    assert len(endings) == len(set(endings))
+    assert formats.FORMATS_BY_EXTENSION.keys() == {f".{ending}" for ending in endings}

@@ -14,6 +14,7 @@ import pytest
 from reader_helpers import read, write, zstd_frame
 
 from textmix.corpus.readers import DocumentReader, InputError
+from textmix.corpus.readers.formats import FORMAT_OPTIONS
 from textmix.corpus.readers.inputs import Spool
 
 
@@ -243,7 +244,7 @@ def test_a_packed_parquet_file(tmp_path: Path) -> None:
 
 def test_a_file_of_unknown_format(tmp_path: Path) -> None:
     path = write(tmp_path / "notes.log", "some lines\nof a log\n")
-    assert message(path) == f'cannot tell what "{path}" is; say so with --format csv|tsv|jsonl|parquet|txt'
+    assert message(path) == f'cannot tell what "{path}" is; say so with {FORMAT_OPTIONS}'
     assert read(path, format="txt").texts == ["some lines", "of a log"]
 
 

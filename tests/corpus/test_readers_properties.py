@@ -20,7 +20,7 @@ from textmix.corpus.readers.csv_check import CsvCheck, check_csv
 from textmix.corpus.readers.csv_records import CsvRecords
 from textmix.corpus.readers.csv_table import CsvTable
 from textmix.corpus.readers.report import Fault, ReadReport
-from textmix.corpus.readers.source import Source, split_lines
+from textmix.corpus.readers.source import ByteSource, split_lines
 
 PROPERTY = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
@@ -70,8 +70,8 @@ FRAGMENTS = st.sampled_from(
 @MORE
 @given(body=st.lists(FRAGMENTS, min_size=1, max_size=12).map("".join), header=st.sampled_from(["x\n", "x,y\n"]))
 def test_a_file_found_clean_reads_the_same_both_ways(tmp_path: Path, body: str, header: str) -> None:
-    source = Source(write(tmp_path / "a.csv", header + body), "a.csv")
-    table = CsvTable(source, source.head(), is_tsv=False)
+    source = ByteSource(write(tmp_path / "a.csv", header + body), "a.csv")
+    table = CsvTable(source, source.head())
     chosen = range(len(table.columns))
     report = ReadReport()
     careful = [tuple(value or "" for value in row) for row in table._careful_rows(chosen, report)]

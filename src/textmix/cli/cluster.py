@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import time
 import warnings
@@ -15,20 +17,19 @@ import numpy as np
 from rich.console import Console
 
 from textmix.cli.console import make_console, one_line, plural, say, say_briefly, show_clusters, show_scores
-from textmix.cli.guidance import Guidance, read_text
-from textmix.cli.json_output import print_json
-from textmix.cli.reading import Documents, read_documents
+from textmix.cli.reading import GuidanceOptions, read_documents
 from textmix.clustering import Clustering, TextClusterer
 from textmix.corpus.readers import ReadReport
 from textmix.corpus.times import parse_times
 from textmix.kernels import jit
+from textmix.metrics import agreement
 from textmix.report import REPORT_FILE
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
 
 
 @dataclass(frozen=True)
-class Output:
+class ClusterOutput:
     """Where results go and how much of them is shown."""
 
     folder: Path | None
@@ -40,18 +41,13 @@ class Output:
     escape_formulas: bool = True
 
 
-def read_stop_words(path: Path) -> tuple[str, ...]:
-    """The words of a file, whatever blanks or lines stand between them."""
-    return tuple(read_text(path).split())
-
-
 def cluster_files(
     files: Sequence[str],
     columns: Mapping[str, str | None],
     time_column: str | None,
     settings: Mapping[str, Any],
-    guidance: Guidance,
-    output: Output,
+    guidance: GuidanceOptions,
+    output: ClusterOutput,
     started: float,
 ) -> None:
     """Cluster the texts of files, save the result if asked to, and show it.
@@ -75,7 +71,7 @@ def cluster_files(
         clusterer.fit(documents.texts, **given, ids=documents.ids, labels=documents.labels, times=times)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
-    scores = _compare(clustering, documents)
+    scores = None if documents.labels is None else agreement(documents.labels, clustering.labels)
     if output.folder is not None:
         read = describe_input(documents.report, {**columns, "time": time_column})
         notes = {"input": read, "guidance": guidance.describe(), "scores": scores}
@@ -116,15 +112,7 @@ def _print_warning(
     print(f"textmix: {message}", file=sys.stderr)
 
 
-def _compare(clustering: Clustering, documents: Documents) -> dict[str, float] | None:
-    if documents.labels is None:
-        return None
-    from textmix.metrics import agreement
-
-    return agreement(documents.labels, clustering.labels)
-
-
-def _save(clustering: Clustering, notes: Mapping[str, Any], output: Output) -> None:
+def _save(clustering: Clustering, notes: Mapping[str, Any], output: ClusterOutput) -> None:
     assert output.folder is not None
     started = time.perf_counter()
     clustering.save(
@@ -142,11 +130,11 @@ def show(
     report: ReadReport,
     columns: Mapping[str, str | None],
     scores: dict[str, float] | None,
-    output: Output,
+    output: ClusterOutput,
 ) -> None:
     """Print what was read and found, and how long it took."""
     if output.as_json:
-        print_json(clustering, report, scores)
+        _print_json(clustering, report, scores)
         return
     console = make_console(quiet=output.quiet)
     _show_reading(console, clustering, report)
@@ -227,3 +215,47 @@ def _show_outliers(console: Console, clustering: Clustering) -> None:
     say(console, f"{plural(n_outliers, 'text')} {verb} nowhere, for example:")
     for document, text in clustering.strangest:
         say_briefly(console, f"  row {document + 1:,}: {one_line(text)}", style="dim")
+
+
+def _print_json(clustering: Clustering, report: ReadReport, scores: Mapping[str, float] | None) -> None:
+    """Print the clusters and numbers; the label of each text is in the files of --out."""
+    print(json.dumps(_as_json(clustering, report, scores), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _as_json(clustering: Clustering, report: ReadReport, scores: Mapping[str, float] | None) -> dict[str, Any]:
+    """What --json prints: null for what is not known."""
+    return {
+        "n_texts": int(clustering.labels.size),
+        "n_clusters": clustering.n_clusters,
+        "n_of_several_texts": sum(cluster.size > 1 for cluster in clustering.clusters),
+        "n_outliers": int(np.count_nonzero(clustering.outliers)),
+        "n_without_words": clustering.n_without_words,
+        "stability": _known(clustering.stability),
+        "clusters": [
+            {
+                "cluster": cluster.index,
+                "name": cluster.name,
+                "known": cluster.known,
+                "size": cluster.size,
+                "share": cluster.share,
+                "stability": _known(cluster.stability),
+                "words": [[str(word), score] for word, score in cluster.words],
+                "examples": [{"row": row + 1, "text": text} for row, text in _examples(cluster)],
+            }
+            for cluster in clustering.clusters
+        ],
+        "known_clusters": clustering.known_clusters,
+        "files": report.files,
+        "n_skipped": report.n_skipped,
+        "skipped": report.reasons,
+        "scores": None if scores is None else {name: _known(value) for name, value in scores.items()},
+        "seconds": clustering.seconds,
+    }
+
+
+def _examples(cluster: Any) -> zip[tuple[int, str]]:
+    return zip(cluster.documents, cluster.examples, strict=True)
+
+
+def _known(number: float | None) -> float | None:
+    return None if number is None or math.isnan(number) else number

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from textmix.metrics.comparison import SCORE_NAMES
+from textmix.metrics.comparison import SHOWN_SCORES
 from textmix.results.clusters import Cluster
 
 WORDS_WIDTH = 34
@@ -95,6 +95,6 @@ def show_scores(console: Console, scores: Mapping[str, float], source: str) -> N
                 console,
                 f"Left out: {plural(number, 'text')} without {what if what == 'words' else 'a label'}.",
             )
-    width = max(map(len, SCORE_NAMES.values()))
-    for key, name in SCORE_NAMES.items():
-        say(console, f"  {name:<{width}}  {scores[key]:.3f}".rstrip())
+    width = max(len(score.title) for score in SHOWN_SCORES)
+    for score in SHOWN_SCORES:
+        say(console, f"  {score.title:<{width}}  {scores[score.name]:.3f}".rstrip())

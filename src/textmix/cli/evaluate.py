@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from textmix.cli.console import make_console, plural, say, show_scores
-from textmix.cli.reading import Documents, read_documents
+from textmix.cli.reading import ReadDocuments, read_documents
 from textmix.clustering import Clustering, load
 from textmix.corpus.saved_files import check_regular
 from textmix.metrics import agreement
@@ -46,7 +46,7 @@ def kept_labels(clustering: Clustering, wanted: str | None, run: Path) -> tuple[
     return labels, f'column "{kept}"' if kept else "the labels kept with the run"
 
 
-def match_labels(clustering: Clustering, documents: Documents, *, by_id: bool) -> Sequence[str]:
+def match_labels(clustering: Clustering, documents: ReadDocuments, *, by_id: bool) -> Sequence[str]:
     """A label for each clustered text, "" where there is none."""
     assert documents.labels is not None
     if not by_id:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textmix.cli.cluster import Output, saying_warnings, show
+from textmix.cli.cluster import ClusterOutput, saying_warnings, show
 from textmix.cli.main import INTERRUPTED
 from textmix.clustering import TextClusterer, load
 from textmix.large import errors
@@ -89,7 +89,7 @@ def cluster_large_files(
     files: Sequence[str],
     columns: Mapping[str, str | None],
     settings: Mapping[str, Any],
-    output: Output,
+    output: ClusterOutput,
     plan: Plan,
     started: float,
 ) -> None:

@@ -18,7 +18,6 @@ import typer
 
 from textmix.cli import options
 from textmix.cli import stream as stream_options
-from textmix.cli.command import Program
 
 USER_ERROR = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -27,7 +26,7 @@ BROKEN_PIPE = 1  # as Typer and Rich, which notice most closed pipes before we d
 # Typer has brought its own copy of click since 0.2x; the base of its errors is this in either case.
 _UsageError: Any = typer.BadParameter.__mro__[2]
 
-app = Program(
+app = options.Program(
     name="textmix",
     add_completion=False,
     no_args_is_help=True,
@@ -117,9 +116,9 @@ def cluster(
     started = time.perf_counter()
     n_bytes = None if memory is None else options.parse_size(memory)
     from textmix.cli import cluster as command
-    from textmix.cli import guidance, large
+    from textmix.cli import large, reading
 
-    guides = guidance.Guidance(known, weight, seed_words, frozen)
+    guides = reading.GuidanceOptions(known, weight, seed_words, frozen)
     if json and quiet:
         raise ValueError("--json prints the result and --quiet nothing; leave one of them out")
     engine_name = options.choose_engine(engine, scheduler)
@@ -141,14 +140,14 @@ def cluster(
         "n_jobs": jobs,
         "language": None if language.lower() == "none" else language,
         "stem": stem,
-        "stop_words": None if stop_words is None else command.read_stop_words(stop_words),
+        "stop_words": None if stop_words is None else reading.read_stop_words(stop_words),
         "min_document_frequency": options.parse_frequency(min_df),
         "max_document_frequency": options.parse_frequency(max_df),
         "random_state": seed,
     }
     columns = {"text": text, "id": id, "label": label, "format": format}
     escape = not no_escape_formulas
-    output = command.Output(out, force, top, quiet, as_json=json, report=not no_report, escape_formulas=escape)
+    output = command.ClusterOutput(out, force, top, quiet, as_json=json, report=not no_report, escape_formulas=escape)
     plan = large.make_plan(
         out, n_bytes, engine_name, scheduler, work, resume=resume, force=force, escape_formulas=escape
     )

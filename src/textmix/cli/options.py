@@ -1,18 +1,51 @@
-"""The options of the commands, their help, and how their values are read."""
+"""The options of the commands, their help, and how their values are read; one that takes a value is given once."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperOption
+
+from textmix.corpus.readers.formats import COMPRESSIONS_BY_EXTENSION, FORMATS
 
 TEXTS, MODEL, GUIDANCE = "Which texts", "How to cluster", "What is known beforehand"
 PLACE, OUTPUT = "Large collections", "Output"
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, of which Typer would silently use the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments as ever, which may end in help; then look for options that came twice."""
+        rest = super().parse_args(ctx, list(args))
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for parameter, number in Counter(filter(_takes_one_value, given)).items():
+            if number > 1:
+                name = max(parameter.opts, key=len)
+                raise ValueError(f"{name} is given {number} times, but takes one value; give it once")
+        return rest
+
+
+class Program(typer.Typer):
+    """A program all of whose commands are of this kind."""
+
+    def command(self, *arguments: Any, **settings: Any) -> Callable[[Function], Function]:
+        """A decorator for the function of a command."""
+        return super().command(*arguments, **{"cls": Command, **settings})
+
+
+def _takes_one_value(parameter: object) -> bool:
+    return isinstance(parameter, TyperOption) and not (parameter.is_flag or parameter.multiple or parameter.count)
 
 
 class ModelName(StrEnum):
@@ -94,274 +127,177 @@ def choose_engine(engine: EngineName | None, scheduler: str | None) -> str | Non
     return EngineName.DASK.value if scheduler is not None else engine and engine.value
 
 
+def _option(panel: str, name: str, metavar: str, help: str, **limits: Any) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=panel, **limits)
+
+
+def _flag(panel: str, name: str, help: str) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=panel)
+
+
 Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="CSV, TSV, JSON, Parquet, text (.gz and .zst too), patterns, folders of .txt files; - is stdin.",
+        help=f"{', '.join(format.title for format in FORMATS)} ({' and '.join(COMPRESSIONS_BY_EXTENSION)} too), "
+        "patterns, folders of .txt files; - is stdin.",
         show_default=False,
     ),
 ]
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="A folder written by textmix cluster --out.", show_default=False)
 ]
-TextColumn = Annotated[
-    str | None,
-    typer.Option("--text", metavar="COLUMN", help="Column with the texts; else chosen by name.", rich_help_panel=TEXTS),
-]
-IdColumn = Annotated[
-    str | None,
-    typer.Option("--id", metavar="COLUMN", help="Column with ids, kept in the results.", rich_help_panel=TEXTS),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option("--label", metavar="COLUMN", help="Column with known labels, to compare with.", rich_help_panel=TEXTS),
-]
-TimeColumn = Annotated[
-    str | None,
-    typer.Option("--time", metavar="COLUMN", help="Column with times, for the report.", rich_help_panel=TEXTS),
-]
+TextColumn = Annotated[str | None, _option(TEXTS, "--text", "COLUMN", "Column with the texts; else chosen by name.")]
+IdColumn = Annotated[str | None, _option(TEXTS, "--id", "COLUMN", "Column with ids, kept in the results.")]
+LabelColumn = Annotated[str | None, _option(TEXTS, "--label", "COLUMN", "Column with known labels, to compare with.")]
+TimeColumn = Annotated[str | None, _option(TEXTS, "--time", "COLUMN", "Column with times, for the report.")]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="csv, tsv, jsonl, parquet, txt; else told by the file.",
-        rich_help_panel=TEXTS,
-    ),
+    _option(TEXTS, "--format", "FORMAT", f"{', '.join(format.name for format in FORMATS)}; else told by the file."),
 ]
 Model = Annotated[
     ModelName,
-    typer.Option(
+    _option(
+        MODEL,
         "--model",
-        metavar="NAME",
-        help="auto, consensus (of ten runs), dirichlet-multinomial or dirichlet-process (one run of the papers').",
-        rich_help_panel=MODEL,
+        "NAME",
+        "auto, consensus (of ten runs), dirichlet-multinomial or dirichlet-process (one run of the papers').",
     ),
 ]
 Clusters = Annotated[
     int | None,
-    typer.Option(
+    _option(
+        MODEL,
         "--clusters",
-        metavar="K",
+        "K",
+        r"Exactly so many clusters \[as many as there are]; of dirichlet-multinomial at most so many \[500].",
         min=1,
-        help=r"Exactly so many clusters \[as many as there are]; of dirichlet-multinomial at most so many \[500].",
-        rich_help_panel=MODEL,
     ),
 ]
 Granularity = Annotated[
     str | None,
-    typer.Option(
-        "--granularity",
-        metavar="HOW",
-        help=r"coarse, medium, fine, or a number: 1 is medium, more is finer \[medium].",
-        rich_help_panel=MODEL,
-    ),
+    _option(MODEL, "--granularity", "HOW", r"coarse, medium, fine, or a number: 1 is medium, more is finer \[medium]."),
 ]
-Alpha = Annotated[
-    str | None,
-    typer.Option("--alpha", metavar="NUMBER", help='Larger: more clusters; or "learn".', rich_help_panel=MODEL),
-]
-Beta = Annotated[
-    str | None,
-    typer.Option("--beta", metavar="NUMBER", help='Larger: fewer clusters; or "learn".', rich_help_panel=MODEL),
-]
+Alpha = Annotated[str | None, _option(MODEL, "--alpha", "NUMBER", 'Larger: more clusters; or "learn".')]
+Beta = Annotated[str | None, _option(MODEL, "--beta", "NUMBER", 'Larger: fewer clusters; or "learn".')]
 Sweeps = Annotated[
     int | None,
-    typer.Option(
-        "--sweeps",
-        metavar="N",
-        min=0,
-        help="Sweeps of each of ten runs [20]; of one run at most so many [100].",
-        rich_help_panel=MODEL,
-    ),
+    _option(MODEL, "--sweeps", "N", "Sweeps of each of ten runs [20]; of one run at most so many [100].", min=0),
 ]
 Inference = Annotated[
     InferenceName | None,
-    typer.Option(
+    _option(
+        MODEL,
         "--inference",
-        metavar="NAME",
-        help=r"gibbs: exact; metropolis; parallel: on all cores \[auto: parallel from a million counts on].",
-        rich_help_panel=MODEL,
+        "NAME",
+        r"gibbs: exact; metropolis; parallel: on all cores \[auto: parallel from a million counts on].",
     ),
 ]
 Init = Annotated[
     InitName | None,
-    typer.Option(
-        "--init",
-        metavar="NAME",
-        help=r"Start from random clusters, or online: clusters are opened as texts come \[random].",
-        rich_help_panel=MODEL,
+    _option(
+        MODEL, "--init", "NAME", r"Start from random clusters, or online: clusters are opened as texts come \[random]."
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same clusters.", rich_help_panel=MODEL),
-]
+Seed = Annotated[int, _option(MODEL, "--seed", "N", "The same seed gives the same clusters.", min=0)]
 OutlierSize = Annotated[
     int | None,
-    typer.Option(
-        "--outlier-size",
-        metavar="N",
-        min=0,
-        help="Of one run: texts in clusters of at most N fit nowhere [1].",
-        rich_help_panel=MODEL,
-    ),
+    _option(MODEL, "--outlier-size", "N", "Of one run: texts in clusters of at most N fit nowhere [1].", min=0),
 ]
 OutlierThreshold = Annotated[
     float | None,
-    typer.Option(
-        "--outlier-threshold",
-        metavar="NUMBER",
-        help="Of a consensus: texts of a higher outlier score fit nowhere [0.25].",
-        rich_help_panel=MODEL,
+    _option(
+        MODEL, "--outlier-threshold", "NUMBER", "Of a consensus: texts of a higher outlier score fit nowhere [0.25]."
     ),
 ]
 KnownColumn = Annotated[
     str | None,
-    typer.Option(
+    _option(
+        GUIDANCE,
         "--known",
-        metavar="COLUMN",
-        help="Column with clusters that are known for some texts: these stay together; empty or -1 for all others.",
-        rich_help_panel=GUIDANCE,
+        "COLUMN",
+        "Column with clusters that are known for some texts: these stay together; empty or -1 for all others.",
     ),
 ]
 SeedWords = Annotated[
     Path | None,
-    typer.Option(
-        "--seed-words",
-        metavar="FILE",
-        help="Clusters to look for, a line each: the name, a colon, words.",
-        rich_help_panel=GUIDANCE,
-    ),
+    _option(GUIDANCE, "--seed-words", "FILE", "Clusters to look for, a line each: the name, a colon, words."),
 ]
 Frozen = Annotated[
     Path | None,
-    typer.Option(
+    _option(
+        GUIDANCE,
         "--frozen",
-        metavar="RUN",
-        help="Clusters of an earlier run: new texts join them, under their names, or form others.",
-        rich_help_panel=GUIDANCE,
+        "RUN",
+        "Clusters of an earlier run: new texts join them, under their names, or form others.",
     ),
 ]
 WeightColumn = Annotated[
     str | None,
-    typer.Option(
-        "--weight",
-        metavar="COLUMN",
-        help="Column with how much each text counts in finding clusters, relative to others.",
-        rich_help_panel=GUIDANCE,
+    _option(
+        GUIDANCE, "--weight", "COLUMN", "Column with how much each text counts in finding clusters, relative to others."
     ),
 ]
 Duplicates = Annotated[
     DuplicatesName | None,
-    typer.Option(
+    _option(
+        GUIDANCE,
         "--duplicates",
-        metavar="HOW",
-        help=r"all, or once: texts with the same words count as one in finding clusters \[all].",
-        rich_help_panel=GUIDANCE,
+        "HOW",
+        r"all, or once: texts with the same words count as one in finding clusters \[all].",
     ),
 ]
 Language = Annotated[
-    str,
-    typer.Option(
-        "--language",
-        metavar="NAME",
-        help="Whose stop words to leave out; auto, none, german, de, ….",
-        rich_help_panel=TEXTS,
-    ),
+    str, _option(TEXTS, "--language", "NAME", "Whose stop words to leave out; auto, none, german, de, ….")
 ]
-Stem = Annotated[bool, typer.Option("--stem", help="Take words with the same stem as one word.", rich_help_panel=TEXTS)]
-StopWords = Annotated[
-    Path | None,
-    typer.Option("--stop-words", metavar="FILE", help="Words to leave out instead, one a line.", rich_help_panel=TEXTS),
-]
-MinFrequency = Annotated[
-    str,
-    typer.Option(
-        "--min-df",
-        metavar="N",
-        help="Leave out words in fewer texts: 5, or a share, 0.01.",
-        rich_help_panel=TEXTS,
-    ),
-]
-MaxFrequency = Annotated[
-    str,
-    typer.Option(
-        "--max-df",
-        metavar="N",
-        help="Leave out words in more texts: 500, or a share, 0.5.",
-        rich_help_panel=TEXTS,
-    ),
-]
+Stem = Annotated[bool, _flag(TEXTS, "--stem", "Take words with the same stem as one word.")]
+StopWords = Annotated[Path | None, _option(TEXTS, "--stop-words", "FILE", "Words to leave out instead, one a line.")]
+MinFrequency = Annotated[str, _option(TEXTS, "--min-df", "N", "Leave out words in fewer texts: 5, or a share, 0.01.")]
+MaxFrequency = Annotated[str, _option(TEXTS, "--max-df", "N", "Leave out words in more texts: 500, or a share, 0.5.")]
 Memory = Annotated[
     str | None,
-    typer.Option(
+    _option(
+        PLACE,
         "--memory",
-        metavar="SIZE",
-        help="Keep texts and counts on disk and take about so much memory: 800MB, 2GB. Needs --out.",
-        rich_help_panel=PLACE,
+        "SIZE",
+        "Keep texts and counts on disk and take about so much memory: 800MB, 2GB. Needs --out.",
     ),
 ]
 Engine = Annotated[
     EngineName | None,
-    typer.Option(
+    _option(
+        PLACE,
         "--engine",
-        metavar="NAME",
-        help=r"Where the parallel sampler runs: serial, threads, or dask, on other processes \[threads].",
-        rich_help_panel=PLACE,
+        "NAME",
+        r"Where the parallel sampler runs: serial, threads, or dask, on other processes \[threads].",
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    _option(
+        PLACE,
         "--scheduler",
-        metavar="ADDRESS",
-        help="A Dask cluster you trust, tcp://… or tls://…; its workers must see the work folder.",
-        rich_help_panel=PLACE,
+        "ADDRESS",
+        "A Dask cluster you trust, tcp://… or tls://…; its workers must see the work folder.",
     ),
 ]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", metavar="N", help=r"Threads; -1: all cores \[-1].", rich_help_panel=PLACE),
-]
+Jobs = Annotated[int | None, _option(PLACE, "--jobs", "N", r"Threads; -1: all cores \[-1].")]
 Work = Annotated[
-    Path | None,
-    typer.Option(
-        "--work",
-        metavar="FOLDER",
-        help=r"Where counts are kept until all is written \[--out with .work].",
-        rich_help_panel=PLACE,
-    ),
+    Path | None, _option(PLACE, "--work", "FOLDER", r"Where counts are kept until all is written \[--out with .work].")
 ]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Go on with a run that broke off: the same command and --resume.", rich_help_panel=PLACE
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", metavar="FOLDER", help="Write report.html, tables and the model here.", rich_help_panel=OUTPUT
-    ),
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite an earlier run, or start one anew.", rich_help_panel=OUTPUT)
-]
-Top = Annotated[
-    int,
-    typer.Option("--top", metavar="N", min=0, help="Show the N largest clusters.", rich_help_panel=OUTPUT),
-]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.", rich_help_panel=OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.", rich_help_panel=OUTPUT)]
+Resume = Annotated[bool, _flag(PLACE, "--resume", "Go on with a run that broke off: the same command and --resume.")]
+Out = Annotated[Path | None, _option(OUTPUT, "--out", "FOLDER", "Write report.html, tables and the model here.")]
+Force = Annotated[bool, _flag(OUTPUT, "--force", "Overwrite an earlier run, or start one anew.")]
+Top = Annotated[int, _option(OUTPUT, "--top", "N", "Show the N largest clusters.", min=0)]
+NoReport = Annotated[bool, _flag(OUTPUT, "--no-report", "Write no report.html.")]
+Json = Annotated[bool, _flag(OUTPUT, "--json", "Print the result as JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)]
 KeepFormulas = Annotated[
     bool,
-    typer.Option(
+    _flag(
+        OUTPUT,
         "--no-escape-formulas",
-        help="Write texts to CSV as they are, also those that a spreadsheet would run as formulas.",
-        rich_help_panel=OUTPUT,
+        "Write texts to CSV as they are, also those that a spreadsheet would run as formulas.",
     ),
 ]
 OutFile = Annotated[

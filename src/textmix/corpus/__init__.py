@@ -1,6 +1,6 @@
 """Texts become a sparse matrix of word counts here, and nowhere else."""
 
-from textmix.corpus.corpus import Corpus
-from textmix.corpus.tokens import Tokenizer
+from textmix.lazy_names import lazy_names
 
-__all__ = ["Corpus", "Tokenizer"]
+# So that `textmix --help` can list the formats of files without what it takes to read them.
+__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import stop_words as package
 
-from textmix.corpus.splitters import distinct_words
+from textmix.corpus.counting import distinct_words
 
 _ENGLISH = """
 a an the

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 
-from textmix.corpus.splitters import OwnSplitter, Splitter, WordSplitter
+from textmix.corpus.counting import OwnSplitter, Splitter, WordSplitter
 from textmix.corpus.stemming import check_stemming_language, require_stemmer, stemming_languages
 from textmix.corpus.stop_words import language_name, stop_word_languages
 

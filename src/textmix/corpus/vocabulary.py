@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textmix.corpus.characters import is_unspaced, normal_form
-from textmix.corpus.counting import WordCounts
-from textmix.corpus.splitters import distinct_words
+from textmix.corpus.counting import WordCounts, distinct_words
 from textmix.corpus.stemming import check_stemming_language, stem_words
 from textmix.corpus.stop_words import language_stop_words, weigh_languages
 from textmix.corpus.tokens import Tokenizer

@@ -1,39 +1,73 @@
-"""A clustering compared with known labels."""
+"""A clustering compared with known labels: the table of scores, and `agreement`, which computes them all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import metrics
 
 from textmix.metrics.matching import accuracy_score, entropy_score, purity_score
 
-# 1 for the same partition.
+
+class Score(NamedTuple):
+    """How far clusters and labels agree, as one number."""
+
+    name: str  # in `agreement`, run.json and --json
+    function: Callable[[Any, Any], float]  # of known labels and clusters, an array each
+    title: str = ""  # `textmix evaluate` and the report show the scores that have one
+    meaning: str = ""  # what the report says of it
+
+
 SCORES = (
-    "nmi_geometric",
-    "nmi_arithmetic",
-    "homogeneity",
-    "completeness",
-    "v_measure",
-    "ami",
-    "ari",
-    "purity",
-    "accuracy",
+    Score(
+        "nmi_geometric",
+        partial(metrics.normalized_mutual_info_score, average_method="geometric"),
+        "NMI (geometric)",
+        "How much clusters and labels tell about each other: 0 nothing, 1 all. The papers' measure; it favours many "
+        "clusters.",
+    ),
+    Score(
+        "nmi_arithmetic",
+        metrics.normalized_mutual_info_score,
+        "NMI (arithmetic)",
+        "The same by another mean, the one that most programs use; it equals the V-measure.",
+    ),
+    Score(
+        "homogeneity",
+        metrics.homogeneity_score,
+        "homogeneity",
+        "1 if each cluster has texts of one label only. Many small clusters make it high.",
+    ),
+    Score(
+        "completeness",
+        metrics.completeness_score,
+        "completeness",
+        "1 if the texts of each label are in one cluster. Few large clusters make it high.",
+    ),
+    Score("v_measure", metrics.v_measure_score),
+    Score(
+        "ami",
+        metrics.adjusted_mutual_info_score,
+        "AMI",
+        "NMI less what chance would give: near 0 for clusters drawn at random. Best where there are many more clusters "
+        "than labels, or far fewer.",
+    ),
+    Score(
+        "ari",
+        metrics.adjusted_rand_score,
+        "ARI",
+        "Of pairs of texts: whether clusters and labels agree which belong together. 0 is chance, 1 the same groups; "
+        "large clusters count most.",
+    ),
+    Score("purity", purity_score),
+    Score("accuracy", accuracy_score),
+    Score("entropy", entropy_score),
 )
-
-
-# What people read of it.
-SCORE_NAMES = {
-    "nmi_geometric": "NMI (geometric)",
-    "nmi_arithmetic": "NMI (arithmetic)",
-    "homogeneity": "homogeneity",
-    "completeness": "completeness",
-    "ami": "AMI",
-    "ari": "ARI",
-}
+SHOWN_SCORES = tuple(score for score in SCORES if score.title)
 
 
 def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, float]:
@@ -58,29 +92,14 @@ def agreement(labels_true: Iterable[Any], labels_pred: ArrayLike) -> dict[str, f
     without_words = found == -1
     without_label = (known == 0) & ~without_words
     used = ~without_words & ~without_label
-    result = _scores(known[used], found[used]) if used.any() else dict.fromkeys((*SCORES, "entropy"), float("nan"))
+    known, found = known[used], found[used]
     return {
-        **result,
-        "n_documents": int(np.count_nonzero(used)),
-        "n_labels": int(np.unique(known[used]).size),
-        "n_clusters": int(np.unique(found[used]).size),
+        **{score.name: float(score.function(known, found)) if known.size else float("nan") for score in SCORES},
+        "n_documents": int(known.size),
+        "n_labels": int(np.unique(known).size),
+        "n_clusters": int(np.unique(found).size),
         "n_without_words": int(np.count_nonzero(without_words)),
         "n_without_label": int(np.count_nonzero(without_label)),
-    }
-
-
-def _scores(known: NDArray[Any], found: NDArray[Any]) -> dict[str, float]:
-    return {
-        "nmi_geometric": float(metrics.normalized_mutual_info_score(known, found, average_method="geometric")),
-        "nmi_arithmetic": float(metrics.normalized_mutual_info_score(known, found)),
-        "homogeneity": float(metrics.homogeneity_score(known, found)),
-        "completeness": float(metrics.completeness_score(known, found)),
-        "v_measure": float(metrics.v_measure_score(known, found)),
-        "ami": float(metrics.adjusted_mutual_info_score(known, found)),
-        "ari": float(metrics.adjusted_rand_score(known, found)),
-        "purity": purity_score(known, found),
-        "accuracy": accuracy_score(known, found),
-        "entropy": entropy_score(known, found),
     }
 
 

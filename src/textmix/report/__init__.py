@@ -1,6 +1,6 @@
 """The report of a clustering: summarised to plain data, then one HTML file."""
 
-from textmix.report.figures import as_figure
+from textmix.report.charts import as_figure
 from textmix.report.source import Source
 from textmix.report.summary import summarise as summarise_report
 from textmix.report.write import write_report

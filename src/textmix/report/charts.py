@@ -174,3 +174,10 @@ def confusion_chart(rows: Sequence[str], columns: Sequence[str], counts: NDArray
 def plain(text: str) -> str:
     """A text in which Plotly finds no markup."""
     return escape(text, quote=False)
+
+
+def as_figure(chart: Figure) -> Any:
+    """The chart as a `plotly.graph_objects.Figure`, for notebooks."""
+    from plotly import graph_objects  # takes its time to import; pages need its JavaScript alone
+
+    return graph_objects.Figure(chart)

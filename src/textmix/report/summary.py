@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from textmix.inference.identical import group_twins
 from textmix.inference.merging import Merges, merge_clusters
 from textmix.metrics import agreement, npmi_coherence
-from textmix.metrics.comparison import SCORE_NAMES
+from textmix.metrics.comparison import SHOWN_SCORES
 from textmix.report.charts import (
     OTHERS,
     PALETTE,
@@ -45,17 +45,6 @@ BY_SCORE = (
     "Texts alone in their cluster fit nowhere whatever the threshold."
 )
 ALONE = "Texts in clusters of very few texts fit nowhere."
-SCORE_MEANINGS = {
-    "nmi_geometric": "How much clusters and labels tell about each other: 0 nothing, 1 all. The papers' measure; it "
-    "favours many clusters.",
-    "nmi_arithmetic": "The same by another mean, the one that most programs use; it equals the V-measure.",
-    "homogeneity": "1 if each cluster has texts of one label only. Many small clusters make it high.",
-    "completeness": "1 if the texts of each label are in one cluster. Few large clusters make it high.",
-    "ami": "NMI less what chance would give: near 0 for clusters drawn at random. Best where there are many more "
-    "clusters than labels, or far fewer.",
-    "ari": "Of pairs of texts: whether clusters and labels agree which belong together. 0 is chance, 1 the same "
-    "groups; large clusters count most.",
-}
 
 
 def summarise(source: Source) -> dict[str, Any]:
@@ -304,7 +293,7 @@ def _compare_labels(source: Source) -> dict[str, Any] | None:
     ]
     return {
         "column": column or "label",
-        "scores": [[title, scores[name], SCORE_MEANINGS[name]] for name, title in SCORE_NAMES.items()],
+        "scores": [[score.title, scores[score.name], score.meaning] for score in SHOWN_SCORES],
         "n": scores["n_documents"],
         "names": names,
         "rows": rows,

@@ -6,10 +6,11 @@ texts therefore have an apostrophe before them, unless that is not wanted (OWASP
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import os
 import re
-from codecs import StreamWriter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
@@ -17,7 +18,7 @@ from typing import IO, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.corpus.files import flush
+from textmix.corpus.files import flush, replacing
 from textmix.corpus.saved_files import check_regular
 
 CHUNK = 8192  # rows written at a time
@@ -40,7 +41,7 @@ class Column(NamedTuple):
 
 
 def write_csv(
-    file: IO[str] | StreamWriter, columns: Sequence[Column], *, header: bool = True, escape_formulas: bool = True
+    file: IO[str] | codecs.StreamWriter, columns: Sequence[Column], *, header: bool = True, escape_formulas: bool = True
 ) -> None:
     """Write a header, unless these rows follow others, and the rows; numbers with six digits, nothing for NaN."""
     writer = csv.writer(file, lineterminator="\n")
@@ -61,6 +62,26 @@ def save_csv(path: Path, columns: Sequence[Column], *, escape_formulas: bool = T
     with open(path, "w", encoding="utf-8", newline="") as file:
         write_csv(file, columns, escape_formulas=escape_formulas)
         flush(file)
+
+
+def check_csv_path(path: Path) -> None:
+    """Raise ValueError, before the work, if `replace_csv` cannot write there."""
+    if path.is_dir():
+        raise ValueError(f'"{path}" is a folder; name a file to write to')
+    if not path.parent.is_dir():
+        raise ValueError(f'there is no folder "{path.parent}" to write "{path.name}" to')
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f'"{path}" cannot be written: no permission to write to "{path.parent}"')
+
+
+def replace_csv(path: Path, columns: Sequence[Column], *, escape_formulas: bool = True) -> None:
+    """Write a CSV file that is whole or not there; to a pipe or a device as it comes."""
+    if path.exists() and not path.is_file():  # /dev/stdout
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            write_csv(stream, columns, escape_formulas=escape_formulas)
+        return
+    with replacing(path) as file:
+        write_csv(codecs.getwriter("utf-8")(file), columns, escape_formulas=escape_formulas)
 
 
 def save_parquet(path: Path, columns: Sequence[Column]) -> None:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.characters import normal_form
-from textmix.corpus.counting import count_texts
+from textmix.corpus.counting import WordSplitter, count_texts
 from textmix.corpus.matrix import as_counts
-from textmix.corpus.splitters import WordSplitter
 from textmix.corpus.stop_words import all_evidence, detect_language
 from textmix.corpus.vocabulary import build_vocabulary
 

@@ -4,6 +4,7 @@
 |---|---|
 | reader.py | `DocumentReader`: the inputs' checks, the choice of columns, the batches |
 | inputs.py | which files a list of paths, patterns and "-" stands for |
+| formats.py | the table of formats, from which options, help and messages derive |
 | identify.py | what a file is: compression, format, "this is an Excel file" |
 | source.py | the bytes of a file, unpacked, in blocks and lines |
 | columns.py | which column holds the text; a column that is missing |
@@ -22,9 +23,6 @@ finds it clean and knows the number of rows to expect; every other file is read 
 where each bad row has a line number and a reason, and the rows after it are recovered.
 """
 
-from __future__ import annotations
+from textmix.lazy_names import lazy_names
 
-from textmix.corpus.readers.reader import DocumentReader
-from textmix.corpus.readers.report import Batch, InputError, ReadReport, SkippedRow
-
-__all__ = ["Batch", "DocumentReader", "InputError", "ReadReport", "SkippedRow"]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])

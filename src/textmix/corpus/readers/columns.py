@@ -42,14 +42,14 @@ TEXT_COLUMN_NAMES = (
 
 
 @dataclass(frozen=True)
-class Column:
+class InputColumn:
     """A column's name and whether its values are text rather than numbers, dates or the like."""
 
     name: str
     is_text: bool
 
 
-def find_column(name: str, columns: Sequence[Column]) -> int | None:
+def find_column(name: str, columns: Sequence[InputColumn]) -> int | None:
     """The position of the first column of that name, spelled exactly, or else in any case and with spaces around."""
     names = [column.name for column in columns]
     if name in names:
@@ -58,7 +58,7 @@ def find_column(name: str, columns: Sequence[Column]) -> int | None:
     return folded.index(wanted) if wanted in folded else None
 
 
-def choose_text_column(columns: Sequence[Column], file: str) -> str:
+def choose_text_column(columns: Sequence[InputColumn], file: str) -> str:
     """The column with a usual name for texts, else the only one that holds text."""
     for name in TEXT_COLUMN_NAMES:
         position = find_column(name, columns)
@@ -72,7 +72,7 @@ def choose_text_column(columns: Sequence[Column], file: str) -> str:
     )
 
 
-def missing_column(name: str, columns: Sequence[Column], file: str) -> InputError:
+def missing_column(name: str, columns: Sequence[InputColumn], file: str) -> InputError:
     """The error for a column that the user named and the file lacks."""
     names = {column.name.casefold(): column.name for column in columns}
     close = difflib.get_close_matches(name.casefold(), list(names), n=1)
@@ -81,7 +81,7 @@ def missing_column(name: str, columns: Sequence[Column], file: str) -> InputErro
 
 
 def differing_columns(
-    columns: Sequence[Column], file: str, first_columns: Sequence[Column], first_file: str
+    columns: Sequence[InputColumn], file: str, first_columns: Sequence[InputColumn], first_file: str
 ) -> InputError | None:
     """The error for a file whose columns are not those of the first one, in whatever order."""
     names = {column.name for column in columns}
@@ -94,7 +94,7 @@ def differing_columns(
     return InputError(f"{file} has other columns than {first_file}: {' and '.join(differences)}")
 
 
-def list_columns(columns: Sequence[Column]) -> str:
+def list_columns(columns: Sequence[InputColumn]) -> str:
     """The names, the first twenty of them if there are more."""
     names = ", ".join(column.name for column in columns[:LISTED_COLUMNS])
     n_more = len(columns) - LISTED_COLUMNS

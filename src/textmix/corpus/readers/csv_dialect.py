@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from textmix.corpus.readers.columns import Column
+from textmix.corpus.readers.columns import InputColumn
 from textmix.corpus.readers.csv_records import CsvRecords
 from textmix.corpus.readers.report import Fault
 from textmix.corpus.readers.source import HEAD_BYTES
@@ -34,7 +34,7 @@ class CsvDialect:
 
     delimiter: bytes
     separator: bytes
-    columns: tuple[Column, ...]
+    columns: tuple[InputColumn, ...]
     n_sampled: int
     n_as_wide_as_header: int
 
@@ -81,7 +81,9 @@ def _try_delimiter(lines: list[bytes], delimiter: bytes, separator: bytes) -> Cs
         return None
     sample = [record for _, record in islice(records, SAMPLED_RECORDS)]
     rows = [record for record in sample if not isinstance(record, Fault)]
-    columns = tuple(Column(name, any(_is_text(row[position]) for row in rows)) for position, name in enumerate(names))
+    columns = tuple(
+        InputColumn(name, any(_is_text(row[position]) for row in rows)) for position, name in enumerate(names)
+    )
     return CsvDialect(delimiter, separator, columns, len(sample), len(rows))
 
 

@@ -10,7 +10,7 @@ from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
 from textmix.corpus.readers.csv_records import CsvRecords
 from textmix.corpus.readers.duck import from_file, literal_path, stream_rows
 from textmix.corpus.readers.report import INVALID_UTF8, Fault, InputError, ReadReport
-from textmix.corpus.readers.source import HEAD_BYTES, Source
+from textmix.corpus.readers.source import HEAD_BYTES, ByteSource
 from textmix.corpus.readers.table import (
     Row,
     Rows,
@@ -32,11 +32,11 @@ _OPTIONS = """
 class CsvTable(Table):
     """A file of records with a header line."""
 
-    def __init__(self, source: Source, head: bytes, *, is_tsv: bool) -> None:
+    def __init__(self, source: ByteSource, head: bytes, delimiter: bytes | None = None) -> None:
         self.name = source.name
         self._source = source
         self._is_head_all = len(head) < HEAD_BYTES
-        self._dialect = _dialect(head, source.name, is_tsv=is_tsv)
+        self._dialect = _dialect(head, source.name, delimiter)
         self.columns = list(self._dialect.columns)
 
     def is_empty(self) -> bool:
@@ -83,8 +83,8 @@ class CsvTable(Table):
             )
 
 
-def _dialect(head: bytes, name: str, *, is_tsv: bool) -> CsvDialect:
-    dialect = detect_dialect(head, b"\t" if is_tsv else None)
+def _dialect(head: bytes, name: str, delimiter: bytes | None) -> CsvDialect:
+    dialect = detect_dialect(head, delimiter)
     if dialect is None:
         raise InputError(f'the header line of "{name}" cannot be read; it must be UTF-8 and its quotes must be closed')
     return dialect

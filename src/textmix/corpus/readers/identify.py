@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
 
 from textmix.corpus.readers.columns import TEXT_COLUMN_NAMES
 from textmix.corpus.readers.csv_dialect import CsvDialect, detect_dialect
+from textmix.corpus.readers.formats import (
+    COMPRESSIONS_BY_EXTENSION,
+    FORMAT_OPTIONS,
+    FORMATS,
+    FORMATS_BY_EXTENSION,
+    FORMATS_BY_NAME,
+    Format,
+)
 from textmix.corpus.readers.inputs import InputFile
 from textmix.corpus.readers.report import InputError
-from textmix.corpus.readers.source import GZIP_MAGIC, ZSTD_MAGICS, Compression, Source, unreadable
-
-Format = Literal["csv", "tsv", "json", "parquet", "txt"]
-
-FORMAT_NAMES: dict[str, Format] = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "jsonl": "json",
-    "ndjson": "json",
-    "json": "json",
-    "parquet": "parquet",
-    "txt": "txt",
-}
-FORMATS_BY_EXTENSION: dict[str, Format] = {
-    **{f".{name}": format for name, format in FORMAT_NAMES.items()},
-    ".tab": "tsv",
-    ".pq": "parquet",
-    ".text": "txt",
-}
-COMPRESSIONS_BY_EXTENSION: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
-FORMAT_OPTIONS = "--format csv|tsv|jsonl|parquet|txt"
-
-PARQUET_MAGIC = b"PAR1"
+from textmix.corpus.readers.source import GZIP_MAGIC, ZSTD_MAGICS, ByteSource, Compression, unreadable
 
 # Beginnings that no text has: a short one of letters alone would refuse a table with a column "ORCID".
 OTHER_FILES: tuple[tuple[bytes, str], ...] = (
@@ -61,11 +46,11 @@ _CONTROL_CHARACTERS = bytes(code for code in range(32) if code not in b"\t\n\v\f
 
 def check_format_name(name: str | None) -> None:
     """Refuse a format that does not exist."""
-    if name is not None and name.lower() not in FORMAT_NAMES:
-        raise InputError(f'unknown format "{name}"; use one of {", ".join(FORMAT_NAMES)}')
+    if name is not None and name.lower() not in FORMATS_BY_NAME:
+        raise InputError(f'unknown format "{name}"; use one of {", ".join(FORMATS_BY_NAME)}')
 
 
-def open_source(file: InputFile) -> Source:
+def open_source(file: InputFile) -> ByteSource:
     """The file with its compression, as its first bytes and its name say."""
     try:
         with open(file.path, "rb") as opened:
@@ -81,35 +66,30 @@ def open_source(file: InputFile) -> Source:
         found = "zstd"
     if promised and magic and found != promised:
         raise InputError(f'"{file.name}" is damaged: its name ends in {extension} but it is not such a file')
-    return Source(file.path, file.name, found)
+    return ByteSource(file.path, file.name, found)
 
 
-def identify(file: InputFile, source: Source, head: bytes, *, given: str | None, text: str | None) -> Format:
+def identify(file: InputFile, source: ByteSource, head: bytes, *, given: str | None, text: str | None) -> Format:
     """The file's format: the one given, else by its name, else by its content; refuses what is not text."""
-    format = FORMAT_NAMES[given.lower()] if given else None
+    format = FORMATS_BY_NAME[given.lower()] if given else None
     if format is None and not file.is_standard_input:
         format = FORMATS_BY_EXTENSION.get(_format_extension(file.name, source))
-    if head.startswith(PARQUET_MAGIC) and format != "txt":
-        format = "parquet"
-    if format == "parquet":
+    if format is not FORMATS_BY_NAME["txt"]:
+        format = next((known for known in FORMATS if known.magic and head.startswith(known.magic)), format)
+    if format is not None and format.magic:
         if source.compression != "uncompressed":
-            raise InputError(f'"{file.name}" is a compressed Parquet file; unpack it first')
-        if head and not head.startswith(PARQUET_MAGIC):
-            raise InputError(f'"{file.name}" is not a Parquet file, or a damaged one')
+            raise InputError(f'"{file.name}" is a compressed {format.title} file; unpack it first')
+        if head and not head.startswith(format.magic):
+            raise InputError(f'"{file.name}" is not a {format.title} file, or a damaged one')
         return format
-    refuse_binary(head, file.name)
+    finding = describe_binary(head)
+    if finding is not None:
+        raise InputError(f'"{file.name}" {finding}')
     if format is None:
         format = _sniff(head, text=text, is_standard_input=file.is_standard_input)
     if format is None:
         raise InputError(f'cannot tell what "{file.name}" is; say so with {FORMAT_OPTIONS}')
     return format
-
-
-def refuse_binary(head: bytes, name: str) -> None:
-    """Raise an InputError that says what a file seems to be if it is not UTF-8 text."""
-    finding = describe_binary(head)
-    if finding is not None:
-        raise InputError(f'"{name}" {finding}')
 
 
 def describe_binary(head: bytes) -> str | None:
@@ -134,7 +114,7 @@ def describe_binary(head: bytes) -> str | None:
     return "is a binary file, not text"
 
 
-def _format_extension(name: str, source: Source) -> str:
+def _format_extension(name: str, source: ByteSource) -> str:
     path = Path(name)
     if source.compression != "uncompressed" and path.suffix.lower() in COMPRESSIONS_BY_EXTENSION:
         path = path.with_suffix("")
@@ -144,15 +124,15 @@ def _format_extension(name: str, source: Source) -> str:
 def _sniff(head: bytes, *, text: str | None, is_standard_input: bool) -> Format | None:
     """A format by content: JSON, CSV, and for standard input, which has no name, plain text."""
     if re.match(rb"\s*(\{|\[\s*\{)", head):
-        return "json"
+        return FORMATS_BY_NAME["json"]
     if not head.strip():
-        return "txt"
+        return FORMATS_BY_NAME["txt"]
     if text is not None and is_standard_input:
-        return "csv"
+        return FORMATS_BY_NAME["csv"]
     dialect = detect_dialect(head)
     if dialect is not None and (_looks_like_table(dialect) or _names_column(dialect, text)):
-        return "csv"
-    return "txt" if is_standard_input else None
+        return FORMATS_BY_NAME["csv"]
+    return FORMATS_BY_NAME["txt"] if is_standard_input else None
 
 
 def _names_column(dialect: CsvDialect, text: str | None) -> bool:

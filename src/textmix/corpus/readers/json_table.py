@@ -10,12 +10,12 @@ from typing import Literal
 
 import duckdb
 
-from textmix.corpus.readers.columns import Column
+from textmix.corpus.readers.columns import InputColumn
 from textmix.corpus.readers.csv_check import LONGEST_MEAN_RECORD
 from textmix.corpus.readers.duck import fetch_row, from_file, literal_path, stream_rows
 from textmix.corpus.readers.json_records import JsonValues, Record, read_json_lines, value_text
 from textmix.corpus.readers.report import Fault, InputError, ReadReport
-from textmix.corpus.readers.source import HEAD_BYTES, LONGEST_RECORD, Source, lists_of_lines, split_lines
+from textmix.corpus.readers.source import HEAD_BYTES, LONGEST_RECORD, ByteSource, lists_of_lines, split_lines
 from textmix.corpus.readers.table import Row, Rows, Table, fast_then_careful, in_chunks
 
 Layout = Literal["newline_delimited", "array", "unstructured"]
@@ -30,7 +30,7 @@ class JsonTable(Table):
 
     has_fixed_columns = False
 
-    def __init__(self, source: Source, head: bytes) -> None:
+    def __init__(self, source: ByteSource, head: bytes) -> None:
         self.name = source.name
         self._source = source
         self._layout = _detect_layout(head)
@@ -69,7 +69,7 @@ class JsonTable(Table):
         except duckdb.Error:
             found = any(name in record for _, record in self._records() if isinstance(record, dict))
         if found:
-            self.columns.append(Column(name, is_text=False))
+            self.columns.append(InputColumn(name, is_text=False))
         return found
 
     def _count_if_clean(self) -> int | None:
@@ -112,7 +112,7 @@ class JsonTable(Table):
         is_cut = len(head) >= HEAD_BYTES and bool(sample) and isinstance(sample[-1][1], Fault)
         return sample[:-1] if is_cut else sample
 
-    def _sample_columns(self, sample: list[tuple[int, Record]]) -> list[Column]:
+    def _sample_columns(self, sample: list[tuple[int, Record]]) -> list[InputColumn]:
         is_text: dict[str, bool] = {}
         faults = [(number, record) for number, record in sample if isinstance(record, Fault)]
         if faults and len(faults) == len(sample):
@@ -121,7 +121,7 @@ class JsonTable(Table):
         for _, record in sample:
             for key, value in record.items() if isinstance(record, dict) else ():
                 is_text[key] = is_text.get(key, False) or isinstance(value, str)
-        return [Column(name, flag) for name, flag in is_text.items()]
+        return [InputColumn(name, flag) for name, flag in is_text.items()]
 
 
 def _detect_layout(head: bytes) -> Layout:

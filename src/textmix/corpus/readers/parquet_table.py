@@ -8,10 +8,10 @@ from itertools import chain
 
 import duckdb
 
-from textmix.corpus.readers.columns import Column
+from textmix.corpus.readers.columns import InputColumn
 from textmix.corpus.readers.duck import connect, fetch_row, from_file, literal_path, stream_rows
 from textmix.corpus.readers.report import INVALID_UTF8, Fault, InputError, ReadReport
-from textmix.corpus.readers.source import Source
+from textmix.corpus.readers.source import ByteSource
 from textmix.corpus.readers.table import Row, Rows, Table, in_chunks
 
 _OPTIONS = "binary_as_string = true"
@@ -25,7 +25,7 @@ _NOT_UTF8 = re.compile(r'Invalid string encoding.*value "(.{0,60})', re.DOTALL)
 class ParquetTable(Table):
     """A file that knows its columns, their types and its number of rows."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self.name = source.name
         self._path = literal_path(source.path)
         try:
@@ -34,7 +34,7 @@ class ParquetTable(Table):
             self._n_rows = int(fetch_row(f"SELECT count(*) FROM {_TABLE}", [self._path])[0])
         except duckdb.Error as error:
             raise self._damaged() from error
-        self.columns = [Column(name, type_name == "VARCHAR") for name, type_name, *_ in described]
+        self.columns = [InputColumn(name, type_name == "VARCHAR") for name, type_name, *_ in described]
 
     def is_empty(self) -> bool:
         """Whether the file's own count is zero."""

@@ -12,11 +12,9 @@ from textmix.corpus.readers.columns import (
     find_column,
     missing_column,
 )
-from textmix.corpus.readers.csv_table import CsvTable
-from textmix.corpus.readers.identify import FORMAT_OPTIONS, check_format_name, identify, open_source
+from textmix.corpus.readers.formats import FORMAT_OPTIONS
+from textmix.corpus.readers.identify import check_format_name, identify, open_source
 from textmix.corpus.readers.inputs import InputFile, InputFolder, Spool, find_inputs
-from textmix.corpus.readers.json_table import JsonTable
-from textmix.corpus.readers.parquet_table import ParquetTable
 from textmix.corpus.readers.report import INVALID_UTF8, Batch, InputError, ReadReport
 from textmix.corpus.readers.table import Rows, Table
 from textmix.corpus.readers.text_table import FolderTable, LinesTable
@@ -177,14 +175,8 @@ def _open_table(found: InputFile | InputFolder, format: str | None, text: str | 
         return FolderTable(found)
     source = open_source(found)
     head = source.head()
-    kind = identify(found, source, head, given=format, text=text)
-    if not head:
-        return LinesTable(source, head)
-    if kind == "parquet":
-        return ParquetTable(source)
-    if kind == "json":
-        return JsonTable(source, head)
-    return LinesTable(source, head) if kind == "txt" else CsvTable(source, head, is_tsv=kind == "tsv")
+    identified = identify(found, source, head, given=format, text=text)
+    return identified.open(source, head) if head else LinesTable(source, head)
 
 
 def _position(table: Table, name: str) -> int:

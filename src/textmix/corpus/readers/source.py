@@ -31,7 +31,7 @@ ZSTD_MAGICS = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in 
 
 
 @dataclass(frozen=True)
-class Source:
+class ByteSource:
     """A file and how it is packed; `name` is what the user calls it."""
 
     path: Path

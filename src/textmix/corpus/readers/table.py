@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import duckdb
 
-from textmix.corpus.readers.columns import Column
+from textmix.corpus.readers.columns import InputColumn
 from textmix.corpus.readers.report import InputError, ReadReport
 
 Row = tuple[str | None, ...]
@@ -21,7 +21,7 @@ class Table(ABC):
     """An input as rows; without columns a row is a text, followed by the document's name if it has one."""
 
     name: str
-    columns: list[Column]
+    columns: list[InputColumn]
     has_columns = True
     has_fixed_columns = True  # every row has all columns, unlike in JSON
     has_document_names = False

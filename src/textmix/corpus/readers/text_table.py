@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from textmix.corpus.readers.columns import Column
+from textmix.corpus.readers.columns import InputColumn
 from textmix.corpus.readers.csv_dialect import line_separator
 from textmix.corpus.readers.identify import describe_binary
 from textmix.corpus.readers.inputs import InputFolder
 from textmix.corpus.readers.report import INVALID_UTF8, NOT_A_FILE, NOT_TEXT, TOO_LONG, Fault, ReadReport
-from textmix.corpus.readers.source import BYTE_ORDER_MARK, HEAD_BYTES, LONGEST_RECORD, Source, unreadable
+from textmix.corpus.readers.source import BYTE_ORDER_MARK, HEAD_BYTES, LONGEST_RECORD, ByteSource, unreadable
 from textmix.corpus.readers.table import ROWS_PER_CHUNK, Row, Rows, Table, in_chunks
 
 
@@ -21,9 +21,9 @@ class LinesTable(Table):
 
     has_columns = False
 
-    def __init__(self, source: Source, head: bytes) -> None:
+    def __init__(self, source: ByteSource, head: bytes) -> None:
         self.name = source.name
-        self.columns: list[Column] = []
+        self.columns: list[InputColumn] = []
         self._source = source
         self._separator = line_separator(head)
         self._is_empty = not head
@@ -72,7 +72,7 @@ class FolderTable(Table):
 
     def __init__(self, folder: InputFolder) -> None:
         self.name = folder.name
-        self.columns: list[Column] = []
+        self.columns: list[InputColumn] = []
         self._folder = folder
 
     def is_empty(self) -> bool:

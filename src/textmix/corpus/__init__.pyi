@@ -1,0 +1,2 @@
+from textmix.corpus.corpus import Corpus as Corpus
+from textmix.corpus.tokens import Tokenizer as Tokenizer
