@@ -1196,9 +1196,8 @@ def test_new_documents_that_fit_no_cluster_get_the_nearest_and_are_called_new():
     near = counts[model.labels_ == model.n_clusters_ - 1].sum(axis=0)
     strange = near * 10 + np.roll(near, 7) * 10_000
     probabilities = model.predict_proba(strange[np.newaxis])[0]
-    scores = [
-        float(strange @ model._mixture.components.weights[:, i] + model._mixture.log_weights[i]) for i in model._order
-    ]
+    mixture = model._fitted.mixture
+    scores = [float(strange @ mixture.components.weights[:, i] + mixture.log_weights[i]) for i in model._fitted.order]
     assert model.predict(strange[np.newaxis])[0] == np.argmax(scores)
     assert probabilities.sum() == pytest.approx(1.0)
 

@@ -90,7 +90,7 @@ class BernoulliMixture(EMMixture):
         """P_y(l): clusters × words."""
         check_is_fitted(self)
         # weights are log P/(1 − P)
-        return np.asarray(expit(self._mixture.components.weights[:, self._order].T))
+        return np.asarray(expit(self._fitted.mixture.components.weights[:, self._fitted.order].T))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> Bernoulli:
         return Bernoulli(float(self.smoothing))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.estimators.bernoulli_mixture import presence
 from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.scored_mixture import Representation
-from textmix.inference.em import Mixture
+from textmix.models.components import Mixture
 from textmix.models.edcm import EDCM, length_offsets
 
 
@@ -95,7 +95,7 @@ class EDCMMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """β_w: clusters × words."""
         check_is_fitted(self)
-        return np.asarray(np.exp(self._mixture.components.weights[:, self._order].T))
+        return np.asarray(np.exp(self._fitted.mixture.components.weights[:, self._fitted.order].T))
 
     @property
     def concentrations_(self) -> NDArray[np.float64]:

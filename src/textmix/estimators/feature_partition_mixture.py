@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,7 +26,7 @@ from textmix.estimators.feature_partition_settings import (
 )
 from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
 from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
-from textmix.inference.em import Assigned, Mixture
+from textmix.inference.em import Assigned
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.inference.starts import best_of_starts
@@ -37,6 +37,7 @@ from textmix.inference.variational import (
     VariationalState,
     fit_variational,
 )
+from textmix.models.components import Mixture
 from textmix.models.dirichlet import expected_logs
 from textmix.models.feature_partition import Hyperparameters
 
@@ -161,6 +162,8 @@ class FeaturePartitionMixture(ScoredMixture):
         "progress": ["boolean", None],
     }
 
+    _fitted: FittedFeaturePartition = field(init=False)
+
     max_clusters: int = 30
     inference: str = "variational"
     _: KW_ONLY
@@ -220,24 +223,52 @@ class FeaturePartitionMixture(ScoredMixture):
                 fit_once, documents, start, hyperparameters, seed=seed, threads=engine, progress=progress
             )
             best = best_of_starts(n_init, lambda restart, name: fit_from(restart=restart, name=name))
-        self._keep(matrix, used, best.labels, best.mixture, best.order)
-        self.word_relevance_ = best.relevance
+        self._set_fitted(matrix, used, best)
         self.discriminative_words_ = best.relevance > self.threshold
-        self._word_prior, self._likelihood = best.word_prior, self.likelihood
-        self._word_means, self._background_parameters = best.word_means, best.background_parameters
-        self.background_distribution_ = best.background_parameters / best.background_parameters.sum()
-        self.alpha_, self.omega_ = best.hyperparameters.alpha, best.hyperparameters.omega
-        self.lambda_, self.beta_ = best.hyperparameters.word_prior, best.hyperparameters.background_prior
-        self.cluster_weights_ = best.cluster_weights
-        self.n_iter_, self.converged_ = best.n_iterations, best.converged
-        self.trace_, self.objective_, self.merit_ = best.trace, best.objective, best.merit
+        self._likelihood = self.likelihood
         return self
 
     @property
     def components_(self) -> NDArray[np.float64]:
         """The means of η_i: clusters × words."""
         check_is_fitted(self)
-        return self._word_means
+        return self._fitted.word_means
+
+    @property
+    def word_relevance_(self) -> NDArray[np.float64]:
+        """ω_j, or the share of the samples kept in which the word was discriminative."""
+        return self._fitted.relevance
+
+    @property
+    def background_distribution_(self) -> NDArray[np.float64]:
+        """The mean of η_0."""
+        parameters = self._fitted.background_parameters
+        return np.asarray(parameters / parameters.sum())
+
+    @property
+    def alpha_(self) -> float:
+        """α at the end."""
+        return self._fitted.hyperparameters.alpha
+
+    @property
+    def omega_(self) -> float:
+        """ω at the end."""
+        return self._fitted.hyperparameters.omega
+
+    @property
+    def lambda_(self) -> NDArray[np.float64]:
+        """λ of each word at the end."""
+        return self._fitted.hyperparameters.word_prior
+
+    @property
+    def beta_(self) -> NDArray[np.float64]:
+        """β of each word at the end."""
+        return self._fitted.hyperparameters.background_prior
+
+    @property
+    def merit_(self) -> float:
+        """What starts are compared by."""
+        return self._fitted.merit
 
     def _settings_chosen(self) -> Defaults:
         """The settings given, and the defaults of those that are "auto"."""
@@ -286,10 +317,10 @@ class FeaturePartitionMixture(ScoredMixture):
         return Representation(matrix)
 
     def _log_constants(self, matrix: Any) -> NDArray[np.float64]:
-        relevance, background_logs = self.word_relevance_, expected_logs(self._background_parameters)
+        relevance, background_logs = self.word_relevance_, expected_logs(self._fitted.background_parameters)
         logs = (1.0 - relevance) * background_logs
         if self._likelihood == "normalised":
-            word_totals = np.bincount(self._fitted_matrix.indices, self._fitted_matrix.data, relevance.size)
+            word_totals = np.bincount(self._matrix.indices, self._matrix.data, relevance.size)
             shares = expected_logs(1.0 + np.array([relevance @ word_totals, (1.0 - relevance) @ word_totals]))
             logs = logs + relevance * shares[0] + (1.0 - relevance) * shares[1]
         return np.asarray(matrix @ logs)
@@ -301,13 +332,13 @@ class FeaturePartitionMixture(ScoredMixture):
         of Gibbs sampling, each the most frequent one of its document, need not all be what is predicted.
         """
         check_is_fitted(self)
-        components, order = self._mixture.components, self._order
+        components, order = self._fitted.mixture.components, self._fitted.order
         known = components._replace(
             weights=np.ascontiguousarray(components.weights[:, order]),
             scales=components.scales[order],
             offsets=components.offsets[:, order],
         )
-        mixture = self._mixture._replace(components=known, log_weights=self._mixture.log_weights[order])
+        mixture = self._fitted.mixture._replace(components=known, log_weights=self._fitted.mixture.log_weights[order])
         return self._assign(self._check(X, reset=False), mixture).labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -328,16 +359,16 @@ class FeaturePartitionMixture(ScoredMixture):
 
     def _by_size(self, assigned: Assigned) -> Assigned:
         """Clusters by size, then all that hold no document as one column; labels are for `predict` alone."""
-        known = assigned.posteriors[:, self._order]
-        empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._order)
+        known = assigned.posteriors[:, self._fitted.order]
+        empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._fitted.order)
         new = assigned.posteriors[:, empty].sum(axis=1)
         new[np.isnan(known).any(axis=1)] = np.nan  # of documents without words, also where no cluster is empty
         return assigned._replace(posteriors=np.column_stack([known, new]))
 
     def _whole(self) -> Mixture:
         """One cluster of all training documents, with the same words discriminative."""
-        documents = CountedDocuments(self._fitted_matrix)
-        theta = Hyperparameters(self.alpha_, self.omega_, self._word_prior, self.beta_)
+        documents = CountedDocuments(self._matrix)
+        theta = Hyperparameters(self.alpha_, self.omega_, self._fitted.word_prior, self.beta_)
         with threads(self.n_jobs) as engine:
             state = VariationalState(
                 documents, theta, np.ones((documents.n_documents, 1)), self.word_relevance_, False, engine
@@ -347,4 +378,4 @@ class FeaturePartitionMixture(ScoredMixture):
 
     def _word_values(self) -> NDArray[np.float64]:
         """Background words stand for no cluster."""
-        return np.where(self.discriminative_words_, self._word_means, 0.0)
+        return np.where(self.discriminative_words_, self._fitted.word_means, 0.0)

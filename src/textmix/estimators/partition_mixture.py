@@ -26,15 +26,11 @@ from textmix.results.words import ScoredWord, top_words
 
 
 class PartitionMixture(DocumentMixture):
-    """A Dirichlet-multinomial mixture whose clusters are known; its subclasses say how they are found.
-
-    The counts that were fitted are kept, not copied, for attributes that are computed on request; a pickle holds them.
-    """
+    """A Dirichlet-multinomial mixture whose clusters are known; its subclasses say how they are found."""
 
     alpha: Any
     beta: Any
     polish: bool
-    n_jobs: int | None
     _fitted: FittedMixture
     _counts: scipy.sparse.csr_array | None
 
@@ -87,13 +83,8 @@ class PartitionMixture(DocumentMixture):
 
     def _hold_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
         self._counts = counts
-        for made_on_request in ("_probabilities", "_outlier_scores"):
-            self.__dict__.pop(made_on_request, None)
+        self._forget("_probabilities", "_outlier_scores")
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to tell."""
-        return "_fitted" in self.__dict__
 
     @property
     def mixture_(self) -> FittedMixture:
@@ -101,24 +92,9 @@ class PartitionMixture(DocumentMixture):
         return replace(self._fitted, parameters=plain_parameters(self))
 
     @property
-    def labels_(self) -> NDArray[np.int32]:
-        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
-        return self._fitted.labels
-
-    @property
-    def cluster_sizes_(self) -> NDArray[np.int64]:
-        """The number of training documents of each cluster."""
-        return self._fitted.cluster_sizes
-
-    @property
     def cluster_word_counts_(self) -> scipy.sparse.csr_array:
         """Sums of the training documents of each cluster: clusters × words."""
         return self._fitted.cluster_word_counts
-
-    @property
-    def n_clusters_(self) -> int:
-        """The number of clusters."""
-        return int(self._fitted.cluster_sizes.size)
 
     @property
     def alpha_(self) -> float | NDArray[np.float64]:
@@ -129,21 +105,6 @@ class PartitionMixture(DocumentMixture):
     def beta_(self) -> float | NDArray[np.float64]:
         """β as given, or the last that was drawn."""
         return self._fitted.beta
-
-    @property
-    def trace_(self) -> dict[str, NDArray[Any]]:
-        """One array a name, with one entry a sweep."""
-        return self._fitted.trace
-
-    @property
-    def n_iter_(self) -> int:
-        """Sweeps done."""
-        return self._fitted.n_sweeps
-
-    @property
-    def converged_(self) -> bool:
-        """Whether fitting ended by itself."""
-        return self._fitted.converged
 
     @property
     def log_joint_(self) -> float:
@@ -195,10 +156,6 @@ class PartitionMixture(DocumentMixture):
         """log p(d | the fitted clusters) of each new document, as a sequence of words."""
         scorer, counts = self._scorer_and_counts(X)
         return scorer.log_densities(counts, int(self.cluster_sizes_.sum()))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
 
     def perplexity(self, X: Any = None) -> float:
         """exp(−Σ log p(d) / Σ length) of new documents at the posterior means of the clusters (X-DMM, eq. 3).

@@ -21,8 +21,7 @@ from textmix.estimators.counts import canonical
 from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.scored_mixture import Representation, has_words
 from textmix.inference.annealing import Constant, Rising, Schedule
-from textmix.inference.em import Mixture
-from textmix.models.components import ComponentModel
+from textmix.models.components import ComponentModel, Mixture
 from textmix.models.von_mises_fisher import (
     Directions,
     VonMisesFisher,
@@ -136,7 +135,7 @@ class VonMisesFisherMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """μ_y: clusters × words."""
         check_is_fitted(self)
-        weights = self._mixture.components.weights[:, self._order].astype(np.float64)
+        weights = self._fitted.mixture.components.weights[:, self._fitted.order].astype(np.float64)
         lengths = column_lengths(weights)
         return np.ascontiguousarray((weights / np.where(lengths > 0.0, lengths, 1.0)).T)
 
@@ -151,16 +150,16 @@ class VonMisesFisherMixture(EMMixture):
 
     def _final_kappa(self) -> NDArray[np.float64]:
         if self._kappa_is_learned:
-            components = self._mixture.components
-            return np.asarray(components.scales * column_lengths(components.weights))[self._order]
-        if self._mixture.sharpness == np.inf:
+            components = self._fitted.mixture.components
+            return np.asarray(components.scales * column_lengths(components.weights))[self._fitted.order]
+        if self._fitted.mixture.sharpness == np.inf:
             cosines = self.objective_
         else:
-            nearest = self._assign(self._fitted_matrix, self._mixture._replace(sharpness=np.inf))
+            nearest = self._assign(self._matrix, self._fitted.mixture._replace(sharpness=np.inf))
             cosines = float(nearest.log_sums.sum())
         resultant = cosines / int(self.cluster_sizes_.sum())
         kappa = float(estimate_kappa(resultant, self.n_features_in_, self._max_kappa()))
-        return np.full(self._order.size, kappa)
+        return np.full(self._fitted.order.size, kappa)
 
     def _max_kappa(self) -> float:
         return 100.0 * self.n_features_in_ if self.max_kappa is None else float(self.max_kappa)
@@ -184,8 +183,8 @@ class VonMisesFisherMixture(EMMixture):
     def _density(self) -> Mixture:
         if self._kappa_is_learned:
             return super()._density()
-        components = self._mixture.components
-        return self._mixture._replace(
+        components = self._fitted.mixture.components
+        return self._fitted.mixture._replace(
             components=components._replace(
                 scales=components.scales * self.kappa_[0],  # the same for all
                 offsets=log_normaliser(self.kappa_, self.n_features_in_)[np.newaxis],

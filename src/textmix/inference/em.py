@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from textmix.engines.threads import Threads
 from textmix.inference.annealing import Constant, Course, Rising, Schedule
-from textmix.inference.ordering import order_by_size
+from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
-from textmix.inference.starts import best_of_starts
+from textmix.inference.starts import FittedComponents, best_of_starts
 from textmix.inference.vectors import LoneWords, Vectors
 from textmix.kernels.em import choose_best, draw_labels, to_posteriors
-from textmix.models.components import ComponentModel, Components, Statistics
+from textmix.models.components import ComponentModel, Components, Mixture, Statistics
 
 BLOCK = 1024  # documents scored at a time
 SHAKE = 0.1
@@ -46,14 +46,6 @@ class Documents(NamedTuple):
     lone_words: LoneWords | None = None  # only where every document belongs to one cluster (hard, stochastic)
 
 
-class Mixture(NamedTuple):
-    """Clusters as estimated: all that is needed to assign documents."""
-
-    components: Components
-    log_weights: NDArray[np.float64]  # log α_y
-    sharpness: float  # 1/T; ∞ is hard assignment
-
-
 @dataclass(frozen=True)
 class EMSettings:
     """How to assign and how long."""
@@ -64,21 +56,6 @@ class EMSettings:
     learn_weights: bool
     max_iter: int
     tol: float
-
-
-@dataclass(frozen=True)
-class FittedEM:
-    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
-
-    labels: NDArray[np.int32]
-    mixture: Mixture
-    order: NDArray[np.int64]  # the mixture's clusters by falling size, those without documents last
-    objective: float
-    merit: float  # what starts are compared by
-    trace: dict[str, NDArray[np.float64]]
-    n_iterations: int
-    converged: bool
-    interrupted: bool
 
 
 class EMState:
@@ -276,18 +253,17 @@ def fit_mixture(
     seed: int,
     threads: Threads,
     progress: Progress,
-) -> FittedEM:
+) -> FittedComponents:
     """Run EM from n_init starts and keep the one with the best objective."""
 
-    def fit(restart: int, name: str) -> FittedEM:
+    def fit(restart: int, name: str) -> FittedComponents:
         labels = _starting_labels(documents.vectors.n_documents, start, settings.n_clusters, seed, restart)
         return _fit_once(documents, model, labels, settings, seed, restart, threads, progress, name)
 
     best = best_of_starts(n_init, fit)
-    n_clusters = int(best.labels.max(initial=-1)) + 1
-    if n_clusters < settings.n_clusters:
+    if best.n_clusters < settings.n_clusters:
         warnings.warn(
-            f"{n_clusters} clusters found, n_clusters is {settings.n_clusters}: the others hold no document",
+            f"{best.n_clusters} clusters found, n_clusters is {settings.n_clusters}: the others hold no document",
             stacklevel=2,
         )
     return best
@@ -317,7 +293,7 @@ def _fit_once(
     threads: Threads,
     progress: Progress,
     name: str,
-) -> FittedEM:
+) -> FittedComponents:
     state = EMState(documents, model, labels, settings, threads)
     course = Course(settings.schedule, settings.max_iter, settings.tol)
 
@@ -362,17 +338,18 @@ def _fit_once(
     weights = weights.copy() if lone is None else lone.put_back(weights, state.estimated_from)
     mixture = mixture._replace(components=mixture.components._replace(weights=weights))
     labels = order_by_size(state.labels)
-    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
-    order[labels] = state.labels
-    return FittedEM(
+    order = slots_in_order(state.labels, labels)
+    order = np.append(order, np.setdiff1d(np.arange(settings.n_clusters), order))
+    return FittedComponents(
         labels=labels,
         mixture=mixture,
-        order=np.append(order, np.setdiff1d(np.arange(settings.n_clusters), order)),
+        order=order,
+        cluster_weights=np.exp(mixture.log_weights[order]),
         objective=objective,
         # Rising schedules end at different sharpnesses, at which objectives cannot be compared; at ∞ they can.
         merit=state.sum_of_best() if isinstance(settings.schedule, Rising) else objective,
         trace=outcome.trace.arrays(),
-        n_iterations=outcome.n_sweeps,
+        n_sweeps=outcome.n_sweeps,
         converged=course.converged,
         interrupted=outcome.interrupted,
     )

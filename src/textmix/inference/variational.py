@@ -24,15 +24,16 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, logit, xlogy
 
 from textmix.engines.threads import Threads
-from textmix.inference.em import Documents, Mixture, score, to_assignments
+from textmix.inference.em import Documents, score, to_assignments
 from textmix.inference.hyperparameters import FLAT, GammaPrior, maximise_dirichlet, maximise_symmetric
-from textmix.inference.ordering import order_by_size
+from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
 from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
+from textmix.inference.starts import FittedComponents
 from textmix.inference.vectors import SparseVectors
 from textmix.kernels.variational import update_words
-from textmix.models.components import Components
+from textmix.models.components import Components, Mixture
 from textmix.models.dirichlet import dirichlet_divergence, dirichlet_entropy, expected_logs, log_beta
 from textmix.models.feature_partition import HYPERPARAMETERS, Hyperparameters, describe
 
@@ -227,24 +228,14 @@ class VariationalSettings:
 
 
 @dataclass(frozen=True)
-class FittedFeaturePartition:
-    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
+class FittedFeaturePartition(FittedComponents):
+    """The same with the words; `order` has the clusters that hold documents, `objective` is the bound, or a mean."""
 
-    labels: NDArray[np.int32]
-    order: NDArray[np.int64]  # the mixture's clusters that hold documents, by falling size
-    mixture: Mixture
     word_prior: NDArray[np.float64]  # λ as the mixture has it: in the normalised form, times the relevance
     word_means: NDArray[np.float64]  # E[η_i] of the clusters that hold documents, in that order: clusters × words
     relevance: NDArray[np.float64]
     background_parameters: NDArray[np.float64]  # τ_0
-    cluster_weights: NDArray[np.float64]  # E[P_i] of the clusters that hold documents
     hyperparameters: Hyperparameters
-    objective: float  # the bound, or the mean log joint of the samples kept
-    merit: float  # what starts are compared by
-    trace: dict[str, NDArray[np.float64]]
-    n_iterations: int
-    converged: bool
-    interrupted: bool
 
 
 def fit_variational(
@@ -322,14 +313,13 @@ def finish(
     objective: float,
     merit: float,
     trace: dict[str, NDArray[np.float64]],
-    n_iterations: int,
+    n_sweeps: int,
     converged: bool,
     interrupted: bool,
 ) -> FittedFeaturePartition:
     """A state as a result, with the hyperparameters that led to it."""
     labels = order_by_size(state.labels)
-    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
-    order[labels] = state.labels
+    order = slots_in_order(state.labels, labels)
     components = state.mixture.components
     # A copy: sums are formed in memory that the next start uses again.
     mixture = state.mixture._replace(components=components._replace(weights=components.weights.copy()))
@@ -348,7 +338,7 @@ def finish(
         objective=objective,
         merit=merit,
         trace=trace,
-        n_iterations=n_iterations,
+        n_sweeps=n_sweeps,
         converged=converged,
         interrupted=interrupted,
     )

@@ -38,6 +38,14 @@ class Components(NamedTuple):
     log_prior: float  # log P(Λ), without its constant: what estimation adds to the objective
 
 
+class Mixture(NamedTuple):
+    """Clusters as estimated: all that is needed to assign documents."""
+
+    components: Components
+    log_weights: NDArray[np.float64]  # log α_y
+    sharpness: float  # 1/T; ∞ is hard assignment
+
+
 class ComponentModel(Protocol):
     """How clusters are estimated."""
 
