@@ -247,7 +247,7 @@ class ClusteredTexts:
     def _scores(self) -> DocumentScores:
         if isinstance(self.estimator, PartitionMixture):
             mixture = self.estimator.mixture_
-            scores = mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
+            scores = mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.n_identical, n_jobs=-1)
             if isinstance(self.estimator, ConsensusMixture):
                 scores = scores._replace(outlier_scores=self.estimator.outlier_scores_)
             return scores

@@ -32,7 +32,7 @@ from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.inference.checkpoint import FileCheckpoint, Shape
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
-from textmix.inference.progress import Progress, Task
+from textmix.inference.progress import Progress, ProgressTask
 from textmix.memory import ITSELF, SMALLEST_MEMORY, compile_apart, estimate_memory, is_compiled, threads_within
 from textmix.metrics import agreement
 from textmix.results.folder import check_destination, read_manifest, write_run
@@ -231,7 +231,7 @@ class _Run:
                     return corpus
         memory = None if self.plan.memory is None else self.plan.memory - ITSELF
         with ExitStack() as stack:
-            tasks: dict[str, Task] = {}
+            tasks: dict[str, ProgressTask] = {}
 
             def tick(stage: str, n_documents: int) -> None:
                 if stage not in tasks:

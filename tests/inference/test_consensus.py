@@ -11,17 +11,18 @@ from sklearn.metrics import adjusted_rand_score
 import reference
 from textmix.inference.consensus import (
     ConsensusSettings,
-    agree,
     check_number,
     cluster_stabilities,
-    complete,
+    complete_labels,
+    find_consensus,
     labels_as_words,
     sample_runs,
     see_words,
     share_words,
     split_off,
 )
-from textmix.inference.guidance import all_free
+from textmix.inference.known_clusters import all_free
+from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.kernels.counts import draw_words
 
@@ -102,7 +103,7 @@ def test_runs_do_not_depend_on_threads_and_find_the_topics():
         np.testing.assert_array_equal(one.labels, other.labels)
     runs = np.stack([run.labels for run in alone])
     assert not (runs[0] == runs[1]).all()
-    agreed = agree(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
+    agreed = find_consensus(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
     assert adjusted_rand_score(labels, agreed.labels) > 0.9
 
 
@@ -136,8 +137,8 @@ def test_documents_without_words_in_common_are_alone_and_identical_ones_together
     dense = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 0, 2], [1, 1, 0]])
     agreed = np.array([0, 1, -1, -1, 0], dtype=np.int32)
     shares_words = np.array([True, True, False, False, True])
-    labels = complete(all_free(scipy.sparse.csr_array(dense)), agreed, shares_words, 1.0)
-    np.testing.assert_array_equal(labels, [0, 0, -1, 1, 0])
+    labels = complete_labels(all_free(scipy.sparse.csr_array(dense)), agreed, shares_words, 1.0)
+    np.testing.assert_array_equal(order_by_size(labels), [0, 0, -1, 1, 0])
 
 
 def test_documents_that_fit_least_are_split_off():

@@ -24,7 +24,7 @@ from textmix.inference.hyperparameters import (
 )
 from textmix.inference.variational import CountedDocuments, VariationalState
 from textmix.kernels import variational as kernels
-from textmix.models.feature_partition import Hyperparameters
+from textmix.models.word_split import Hyperparameters
 
 SERIAL = Threads(None)
 

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_labels
-from textmix.estimators.feature_partition_settings import (
+from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
+from textmix.estimators.word_split_settings import (
     DEFAULTS,
     LEARN_AFTER,
     Defaults,
@@ -24,7 +25,6 @@ from textmix.estimators.feature_partition_settings import (
     check_learned,
     check_word_parameters,
 )
-from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
 from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
 from textmix.inference.em import Assigned
 from textmix.inference.progress import Progress
@@ -32,14 +32,13 @@ from textmix.inference.seeds import seed_from
 from textmix.inference.starts import best_of_starts
 from textmix.inference.variational import (
     CountedDocuments,
-    FittedFeaturePartition,
+    FittedWordSplit,
     VariationalSettings,
     VariationalState,
     fit_variational,
 )
 from textmix.models.components import Mixture
-from textmix.models.dirichlet import expected_logs
-from textmix.models.feature_partition import Hyperparameters
+from textmix.models.word_split import Hyperparameters, expected_logs
 
 
 @dataclass(eq=False, repr=False)
@@ -78,10 +77,9 @@ class FeaturePartitionMixture(ScoredMixture):
         (the same for all words). For inference="variational" by eq. 31 to 34, and also
         "lambda_vector", a λ for each word (eq. 33), and "beta_vector" (eq. 34 as printed: it is solved by β = τ_0, so
         that β grows at every step and never settles). For "gibbs" they are drawn. "auto" is alpha, omega and
-        lambda_vector, or all four. None: all are held.
-    learn_after : int or "auto", default="auto"
-        Iterations or sweeps before learning begins (earlier if the bound barely changes any more); auto: 5, or a
-        quarter of all sweeps. Learned while every word is still discriminative, ω would become 1 and never leave it.
+        lambda_vector, or all four. None: all are held. Learning begins after 5 iterations (earlier if the bound barely
+        changes any more), or a quarter of all sweeps: learned while every word is still discriminative, ω would become
+        1 and never leave it.
     threshold : float, default=0.7
         ε: words of a larger relevance are discriminative.
     init : {"nearly_uniform", "random"} or array of shape (n_documents,), default="nearly_uniform"
@@ -102,9 +100,8 @@ class FeaturePartitionMixture(ScoredMixture):
     n_sweeps, n_kept : int, default=400 and 100
         Sweeps of Gibbs sampling, and how many of the last decide on labels and words (H).
     n_flips : int or None, default=None
-        Words that a sweep proposes to flip (R); None: as many as there are words.
-    n_settling : int or "auto", default="auto"
-        Sweeps before words are flipped; auto: 0, or if normalised a quarter of all.
+        Words that a sweep proposes to flip (R); None: as many as there are words. In the normalised form the first
+        quarter of all sweeps flips none.
     outlier_size, random_state, n_jobs, progress
         As for MultinomialMixture. Results do not depend on n_jobs.
 
@@ -144,7 +141,6 @@ class FeaturePartitionMixture(ScoredMixture):
         "lam": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
         "beta": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
         "learn": ["array-like", set, frozenset, str, None],
-        "learn_after": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "init": [StrOptions({"nearly_uniform", "random"}), "array-like"],
         "init_words": [StrOptions({"all", "one"})],
@@ -155,14 +151,13 @@ class FeaturePartitionMixture(ScoredMixture):
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
         "n_kept": [Interval(Integral, 1, None, closed="left")],
         "n_flips": [Interval(Integral, 1, None, closed="left"), None],
-        "n_settling": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "outlier_size": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
         "progress": ["boolean", None],
     }
 
-    _fitted: FittedFeaturePartition = field(init=False)
+    _fitted: FittedWordSplit = field(init=False)
 
     max_clusters: int = 30
     inference: str = "variational"
@@ -174,7 +169,6 @@ class FeaturePartitionMixture(ScoredMixture):
     lam: Any = "auto"
     beta: Any = "auto"
     learn: Any = "auto"
-    learn_after: Any = "auto"
     threshold: float = 0.7
     init: Any = "nearly_uniform"
     init_words: str = "all"
@@ -185,7 +179,6 @@ class FeaturePartitionMixture(ScoredMixture):
     n_sweeps: int = 400
     n_kept: int = 100
     n_flips: int | None = None
-    n_settling: Any = "auto"
     outlier_size: int = 1
     random_state: Any = 0
     n_jobs: int | None = None
@@ -277,7 +270,7 @@ class FeaturePartitionMixture(ScoredMixture):
             **{name: value for name, value in given.items() if not isinstance(value, str)}
         )
 
-    def _make_fit(self, n_words: int, start: Hyperparameters) -> Callable[..., FittedFeaturePartition]:
+    def _make_fit(self, n_words: int, start: Hyperparameters) -> Callable[..., FittedWordSplit]:
         """What is called with the documents and a start."""
         learned = check_learned(self.learn, self.inference, start)
         if not self.partition:
@@ -287,9 +280,9 @@ class FeaturePartitionMixture(ScoredMixture):
         if self.inference == "variational":
             settings = VariationalSettings(
                 n_clusters=n_clusters,
-                partition=bool(self.partition),
+                splits_words=bool(self.partition),
                 learned=learned,
-                learn_after=LEARN_AFTER if self.learn_after == "auto" else int(self.learn_after),
+                learn_after=LEARN_AFTER,
                 beta_prior=priors.background,
                 choice=self.choice,
                 max_iter=int(self.max_iter),
@@ -300,13 +293,13 @@ class FeaturePartitionMixture(ScoredMixture):
         quarter = n_sweeps // 4
         settings = BlockedGibbsSettings(
             n_clusters=n_clusters,
-            partition=bool(self.partition),
+            splits_words=bool(self.partition),
             normalised=normalised,
             learned=learned,
             priors=priors,
             starting_words=self.init_words,
-            learn_after=quarter if self.learn_after == "auto" else int(self.learn_after),
-            n_settling=int(normalised) * quarter if self.n_settling == "auto" else int(self.n_settling),
+            learn_after=quarter,
+            n_settling=quarter if normalised else 0,
             n_flips=n_words if self.n_flips is None else int(self.n_flips),
             n_sweeps=n_sweeps,
             n_kept=min(int(self.n_kept), n_sweeps),

@@ -13,7 +13,6 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
@@ -38,7 +37,7 @@ class PartitionMixture(DocumentMixture):
     def _alpha_of(self, prior: Prior) -> float:
         """α by the name that users know."""
 
-    def _keep(
+    def _set_fitted(
         self,
         partition: FittedPartition,
         word_counts: scipy.sparse.csr_array,
@@ -62,7 +61,7 @@ class PartitionMixture(DocumentMixture):
             prior=partition.prior,
             unit=float(partition.unit),
             polished=bool(self.polish),
-            twins=partition.twins,
+            n_identical=partition.n_identical,
             trace=partition.trace,
             n_sweeps=int(partition.n_sweeps),
             converged=bool(partition.converged),
@@ -72,16 +71,16 @@ class PartitionMixture(DocumentMixture):
             known_clusters=known_clusters or {},
             known_documents=np.empty(0, np.int64) if known_documents is None else known_documents,
         )
-        return self._hold_counts(counts)
+        return self._set_counts(counts)
 
     def restore(self, mixture: FittedMixture, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> Self:
         """Make this estimator, which has the same parameters, the one that was fitted."""
         self._fitted = mixture
         self.n_features_in_ = int(mixture.cluster_word_counts.shape[1])
         self._vocabulary = vocabulary
-        return self._hold_counts(counts)
+        return self._set_counts(counts)
 
-    def _hold_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
+    def _set_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
         self._counts = counts
         self._forget("_probabilities", "_outlier_scores")
         return self
@@ -123,9 +122,9 @@ class PartitionMixture(DocumentMixture):
             raise ValueError("clusters with an alpha of their own can be neither merged nor split")
         n_clusters = int(labels.max(initial=-1)) + 1
         prior = fitted.prior._replace(max_clusters=max(fitted.prior.max_clusters, n_clusters))
-        scored = score_labels(counts, fitted.unit == 1.0, labels, fitted.beta, prior)
+        scored, word_counts = score_labels(counts, fitted.unit == 1.0, labels, fitted.beta, prior)
         partition = replace(scored, trace=fitted.trace, n_sweeps=fitted.n_sweeps, converged=fitted.converged)
-        other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, fitted.inference)
+        other._set_fitted(partition, word_counts, counts, fitted.inference)
         # A label need not be the most probable one any more.
         other._fitted = replace(other._fitted, polished=False)
         return other
@@ -136,13 +135,7 @@ class PartitionMixture(DocumentMixture):
         Whether a new cluster would be more probable than any of these is in the last column of `predict_proba`.
         """
         scorer, counts = self._scorer_and_counts(X)
-        labels = np.full(counts.shape[0], -1, np.int32)
-        if self.n_clusters_ == 0:
-            return labels
-        for block in scorer.blocks(counts):
-            known = ~np.isnan(block.log_existing)
-            labels[block.rows][known] = np.argmax(block.probabilities[known, :-1], axis=1)
-        return labels
+        return scorer.most_probable(counts)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each cluster and, in the last column, of a new one; NaN for documents without words."""
@@ -181,7 +174,7 @@ class PartitionMixture(DocumentMixture):
             for block in self._scorer(self._fitted.unit).blocks(self._training_counts(), self.labels_):
                 probabilities[block.rows] = block.probabilities
             if self._fitted.polished:
-                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._fitted.twins)
+                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._fitted.n_identical)
             self._probabilities = probabilities
         return self._probabilities
 

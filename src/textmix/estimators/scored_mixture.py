@@ -16,7 +16,7 @@ from textmix.corpus.matrix import is_sparse, sum_by_cluster
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
-from textmix.inference.em import Assigned, Documents, assign_documents
+from textmix.inference.em import Assigned, DocumentVectors, assign_documents
 from textmix.inference.starts import FittedComponents
 from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words
 from textmix.models.components import Mixture
@@ -190,7 +190,9 @@ def has_words(matrix: Any) -> NDArray[np.bool_]:
     return np.asarray(np.diff(matrix.indptr) > 0)
 
 
-def make_documents(representation: Representation, used: NDArray[np.bool_]) -> tuple[Documents, NDArray[np.float64]]:
+def make_documents(
+    representation: Representation, used: NDArray[np.bool_]
+) -> tuple[DocumentVectors, NDArray[np.float64]]:
     """The documents in use, and their distinct lengths (none where the length does not enter on its own)."""
     scored, summed, lengths, sums_type = representation
     if not used.all():
@@ -202,6 +204,6 @@ def make_documents(representation: Representation, used: NDArray[np.bool_]) -> t
         scored, lone_words = split_off_lone_words(scored, sums_type)
     vectors = SparseVectors(scored, summed) if is_sparse(scored) else DenseVectors(scored)
     if lengths is None:
-        return Documents(vectors, lone_words=lone_words), np.empty(0)
+        return DocumentVectors(vectors, lone_words=lone_words), np.empty(0)
     distinct, rows = np.unique(lengths, return_inverse=True)
-    return Documents(vectors, rows.astype(np.int64), distinct.size), distinct
+    return DocumentVectors(vectors, rows.astype(np.int64), distinct.size), distinct

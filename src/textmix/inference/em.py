@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from textmix.engines.threads import Threads
 from textmix.inference.annealing import Constant, Course, Rising, Schedule
+from textmix.inference.loop import Tick, run_moves
 from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
-from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
 from textmix.inference.starts import FittedComponents, best_of_starts
 from textmix.inference.vectors import LoneWords, Vectors
 from textmix.kernels.em import choose_best, draw_labels, to_posteriors
-from textmix.models.components import ComponentModel, Components, Mixture, Statistics
+from textmix.models.components import ComponentModel, Components, Mixture, SufficientStatistics
 
 BLOCK = 1024  # documents scored at a time
 SHAKE = 0.1
@@ -37,7 +37,7 @@ SHAKE = 0.1
 ASSIGNMENTS = ("hard", "stochastic", "soft", "annealed")
 
 
-class Documents(NamedTuple):
+class DocumentVectors(NamedTuple):
     """Vectors of documents, and the row of the models' offsets that each needs (None: there is one row)."""
 
     vectors: Vectors
@@ -63,7 +63,7 @@ class EMState:
 
     def __init__(
         self,
-        documents: Documents,
+        documents: DocumentVectors,
         model: ComponentModel,
         labels: NDArray[np.int32],
         settings: EMSettings,
@@ -155,7 +155,7 @@ class EMState:
             self.posteriors *= rng.uniform(1.0 - SHAKE, 1.0 + SHAKE, self.posteriors.shape)
             self.posteriors /= self.posteriors.sum(axis=1, keepdims=True)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self) -> SufficientStatistics:
         vectors, n_clusters = self.documents.vectors, self.settings.n_clusters
         rows, n_rows = self.documents.offset_rows, self.documents.n_offset_rows
         if self.posteriors is None or self._starting:
@@ -165,9 +165,9 @@ class EMState:
             sums = vectors.sum_labels(self.labels, n_clusters, self.model.sums_type, self.threads)
             lone = self.documents.lone_words
             if lone is None:
-                return Statistics(sums, sizes.astype(np.float64))
+                return SufficientStatistics(sums, sizes.astype(np.float64))
             squares = np.bincount(self.labels[used], lone.squares[used], n_clusters).astype(np.float64)
-            return Statistics(sums, sizes.astype(np.float64), squares)
+            return SufficientStatistics(sums, sizes.astype(np.float64), squares)
         if rows is None:
             masses = self.posteriors.sum(axis=0, keepdims=True)
         else:
@@ -175,7 +175,7 @@ class EMState:
                 (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
             )
             masses = np.asarray(by_row @ self.posteriors)
-        return Statistics(vectors.sum_posteriors(self.posteriors, self.model.sums_type, self.threads), masses)
+        return SufficientStatistics(vectors.sum_posteriors(self.posteriors, self.model.sums_type, self.threads), masses)
 
 
 class Assigned(NamedTuple):
@@ -186,7 +186,7 @@ class Assigned(NamedTuple):
     log_sums: NDArray[np.float64]  # log Σ_y α_y p(x | y)^sharpness
 
 
-def assign_documents(documents: Documents, mixture: Mixture, threads: Threads) -> Assigned:
+def assign_documents(documents: DocumentVectors, mixture: Mixture, threads: Threads) -> Assigned:
     """Where documents belong, old or new: eq. 3, eq. 7 at a sharpness other than 1, the likeliest cluster at ∞."""
     n_documents, n_clusters = documents.vectors.n_documents, mixture.log_weights.size
     assigned = Assigned(np.empty(n_documents, np.int32), np.empty((n_documents, n_clusters)), np.empty(n_documents))
@@ -200,7 +200,7 @@ def assign_documents(documents: Documents, mixture: Mixture, threads: Threads) -
     return assigned
 
 
-def estimate_one_cluster(documents: Documents, model: ComponentModel, threads: Threads) -> Mixture:
+def estimate_one_cluster(documents: DocumentVectors, model: ComponentModel, threads: Threads) -> Mixture:
     """A mixture of one cluster that holds all documents."""
     settings = EMSettings(1, "hard", Constant(), learn_weights=False, max_iter=1, tol=0.0)
     state = EMState(documents, model, np.zeros(documents.vectors.n_documents, np.int32), settings, threads)
@@ -224,7 +224,7 @@ def to_assignments(
 
 
 def score(
-    documents: Documents,
+    documents: DocumentVectors,
     components: Components,
     first: int,
     last: int,
@@ -245,7 +245,7 @@ def score(
 
 
 def fit_mixture(
-    documents: Documents,
+    documents: DocumentVectors,
     model: ComponentModel,
     start: NDArray[np.int32] | str,
     settings: EMSettings,
@@ -284,7 +284,7 @@ def _starting_labels(
 
 
 def _fit_once(
-    documents: Documents,
+    documents: DocumentVectors,
     model: ComponentModel,
     labels: NDArray[np.int32],
     settings: EMSettings,
@@ -315,7 +315,7 @@ def _fit_once(
             "sharpness": sharpness,
         }
 
-    outcome = run(
+    outcome = run_moves(
         [move],
         n_sweeps=course.max_iterations,
         n_documents=labels.size,

@@ -23,7 +23,7 @@ from textmix.inference.perplexity import make_logs
 from textmix.inference.seeds import generator
 from textmix.kernels.gibbs import NEW
 from textmix.kernels.parallel import DRAW, add_changes, list_changes, merge_changes, spread_rows, sweep_independently
-from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
+from textmix.kernels.state import ClusterStatistics, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
@@ -61,7 +61,7 @@ class Task(NamedTuple):
 class Working(NamedTuple):
     """The statistics as kernels take them: clusters that hold documents in the slots 0, 1, …."""
 
-    clusters: Clusters
+    clusters: ClusterStatistics
     table: LengthTable
     logs: Logs
     prior: Prior

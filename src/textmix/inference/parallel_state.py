@@ -17,6 +17,7 @@ from textmix.corpus.partitions import deal_out, put_together
 from textmix.engines.engine import Engine
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import betas_of_words, make_clusters, plain_length_limit
+from textmix.inference.loop import Tick
 from textmix.inference.parallel import (
     MEANS,
     Merger,
@@ -30,7 +31,6 @@ from textmix.inference.parallel import (
 )
 from textmix.inference.partitioned import PartitionedDocuments, join
 from textmix.inference.perplexity import perplexity
-from textmix.inference.run import Tick
 from textmix.inference.seeds import START, generator
 from textmix.kernels.parallel import BEST, DRAW, SCORE
 from textmix.kernels.state import Prior

@@ -15,8 +15,8 @@ from textmix.corpus.disk import DiskCorpus
 from textmix.corpus.partition_files import DamagedError, PartitionFiles
 from textmix.corpus.partitions import n_partitions
 from textmix.inference.layout import Prepared, prepare_documents
+from textmix.inference.loop import Tick
 from textmix.inference.perplexity import sum_log_betas
-from textmix.inference.run import Tick
 from textmix.kernels.counts import count_lengths, leave_out_words
 from textmix.kernels.state import Documents
 

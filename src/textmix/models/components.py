@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Statistics(NamedTuple):
+class SufficientStatistics(NamedTuple):
     """What a model is estimated from: sums over documents weighted by how far they belong to each cluster, P(y | x)."""
 
     sums: NDArray[Any]  # Σ_x P(y | x) x(l): words × clusters
@@ -51,6 +51,6 @@ class ComponentModel(Protocol):
 
     sums_type: ClassVar[Any]  # the floating-point type that it wants its sums in
 
-    def estimate(self, statistics: Statistics) -> Components:
+    def estimate(self, statistics: SufficientStatistics) -> Components:
         """The most probable parameters given the statistics (M-step, Zhong and Ghosh eq. 4)."""
         ...

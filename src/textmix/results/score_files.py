@@ -21,7 +21,7 @@ OWN_FILE = re.compile(r"scores-\d+\.(f4|tmp)")
 
 _ROWS = 3  # probability, outlier score, typicality
 _MOST = 1.0 + 1e-6  # a probability as 4-byte floats have it
-_NO_TWINS = np.empty(0, np.int32)
+_NONE_IDENTICAL = np.empty(0, np.int32)
 
 
 class Scorers(NamedTuple):
@@ -33,7 +33,7 @@ class Scorers(NamedTuple):
 
     @classmethod
     def of(cls, mixture: FittedMixture) -> Scorers:
-        """Those of a mixture without twins."""
+        """Those of a mixture without identical documents."""
         counts = mixture.cluster_word_counts
         return cls(mixture.scorer(), Typicality(counts, mixture.beta), counts.shape[1])
 
@@ -43,7 +43,7 @@ def score_partition(partition: PartitionCounts, scorers: Scorers, labels: NDArra
     entries = (partition.counts, partition.words.view(np.int32), partition.row_starts)
     counts = scipy.sparse.csr_array(entries, shape=(labels.size, scorers.n_words))
     labels = np.ascontiguousarray(labels)
-    scores = scorers.documents.score(counts, labels, _NO_TWINS)
+    scores = scorers.documents.score(counts, labels, _NONE_IDENTICAL)
     typicality = scorers.typicality.score(counts, labels)
     return np.stack([scores.probabilities, scores.outlier_scores, typicality]).astype(np.float32)
 

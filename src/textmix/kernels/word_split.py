@@ -1,4 +1,4 @@
-"""Kernel of the blocked Gibbs sampler with feature partition: flips of words between discriminative and background."""
+"""Kernel of the blocked Gibbs sampler with a word split: flips of words between discriminative and background."""
 
 from __future__ import annotations
 
