@@ -14,11 +14,11 @@ from textmix.inference.consensus import (
     check_number,
     cluster_stabilities,
     complete_labels,
+    drop_lone_words,
     find_consensus,
     labels_as_words,
+    limit_words,
     sample_runs,
-    see_words,
-    share_words,
     split_off,
 )
 from textmix.inference.known_clusters import all_free
@@ -79,24 +79,24 @@ def test_all_words_of_a_document_are_drawn_alike():
 
 def test_a_run_sees_few_words_of_a_document_and_their_columns_alone():
     counts = scipy.sparse.csr_array(np.array([[5, 0, 0, 1], [0, 2, 0, 0], [0, 0, 0, 0]]))
-    seen = see_words(counts, 2, np.random.default_rng(0))
+    seen = limit_words(counts, 2, np.random.default_rng(0))
     np.testing.assert_array_equal(seen.sum(axis=1), [2, 2, 0])
     assert seen.shape[1] == np.count_nonzero(seen.toarray().any(axis=0))
-    assert see_words(counts, 6, np.random.default_rng(0)) is counts
+    assert limit_words(counts, 6, np.random.default_rng(0)) is counts
 
 
 def test_words_of_one_document_are_left_out():
     counts, _ = topics()
-    shared = share_words(counts)
+    shared = drop_lone_words(counts)
     frequencies = (counts.toarray() > 0).sum(axis=0)
     np.testing.assert_array_equal(shared.toarray(), counts.toarray()[:, frequencies > 1])
-    assert share_words(scipy.sparse.csr_array(np.eye(3))).shape == (3, 1)
+    assert drop_lone_words(scipy.sparse.csr_array(np.eye(3))).shape == (3, 1)
 
 
 def test_runs_do_not_depend_on_threads_and_find_the_topics():
     counts, labels = topics()
     alone, together = (
-        sample_runs(all_free(share_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
+        sample_runs(all_free(drop_lone_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
         for n_jobs in (1, 4)
     )
     for one, other in zip(alone, together, strict=True):

@@ -56,7 +56,7 @@ class ConsensusSettings:
     n_clusters: int | None = None  # that there are to be at least, if that can be
 
 
-def share_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+def drop_lone_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """The counts without words of a single document, which tell nothing of what it has in common with others."""
     frequencies = document_frequencies(counts.indices, counts.data, counts.shape[1])
     return keep_columns(counts, frequencies > 1)
@@ -73,7 +73,7 @@ def keep_columns(counts: scipy.sparse.csr_array, kept: NDArray[np.bool_]) -> sci
     return scipy.sparse.csr_array(parts, shape=(counts.shape[0], max(int(np.count_nonzero(kept)), 1)))
 
 
-def see_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
+def limit_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
     """Documents of at most n_words words, drawn without replacement, and the columns of those words."""
     lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
     n_long = int(np.count_nonzero(lengths > n_words))
@@ -112,10 +112,10 @@ def sample_runs(
             rows = np.flatnonzero(uniforms < documents.chances)
             seen = documents.take(rows)
         if whole:
-            seen = seen._replace(counts=see_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
+            seen = seen._replace(counts=limit_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
         own = int(generator(seed, _RUN, number).integers(2**63))
         fitted = fit_documents(seen, whole, settings.beta, prior, sampling, own, shared)
-        return fitted if rows is None else of_rows(fitted, rows, documents.counts.shape[0])
+        return fitted if rows is None else extend_labels(fitted, rows, documents.counts.shape[0])
 
     with progress.task("sampling", total=settings.n_runs * n_visits(documents, settings.n_sweeps)) as task:
         shared = _SharedProgress(task)
@@ -166,8 +166,8 @@ def n_visits(documents: GuidedDocuments, n_sweeps: int) -> int:
     return n_sweeps * (int(documents.counts.shape[0]) + (documents.n_free if documents.known.size else 0))
 
 
-def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
-    """The same of all documents, where those that were fitted are some of them."""
+def extend_labels(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
+    """The same with labels of all documents, −1 for those that were not fitted."""
     labels = np.full(n_documents, -1, np.int32)
     labels[rows] = fitted.labels
     return replace(fitted, labels=labels)

@@ -12,10 +12,10 @@ from textmix.engines.engine import make_engine
 from textmix.inference.consensus import (
     ConsensusSettings,
     complete_labels,
+    drop_lone_words,
     find_consensus,
     labels_as_words,
     sample_runs,
-    share_words,
 )
 from textmix.inference.identical import count_identical, join_identical
 from textmix.inference.known_clusters import GuidedDocuments, labels_of_known, sample_rows
@@ -62,7 +62,7 @@ def fit_consensus(
     n_documents = documents.counts.shape[0]
     rows = sample_rows(documents, MAX_SAMPLED, generator(seed, START))
     shown = documents if rows.size == n_documents else documents.take(rows)
-    shared = shown._replace(counts=share_words(shown.counts))
+    shared = shown._replace(counts=drop_lone_words(shown.counts))
     runs = sample_runs(shared, whole, settings, seed, n_jobs, progress)
     run_labels = np.stack([run.labels for run in runs])
     shares_words = np.diff(shared.counts.indptr) > 0

@@ -32,7 +32,7 @@ from textmix.inference.progress import Progress
 from textmix.inference.seeds import START, generator
 from textmix.inference.starts import FittedComponents
 from textmix.inference.vectors import SparseVectors
-from textmix.kernels.variational import update_words
+from textmix.kernels.word_split import update_words
 from textmix.models.components import Components, Mixture
 from textmix.models.word_split import (
     HYPERPARAMETERS,
