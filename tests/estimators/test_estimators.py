@@ -319,14 +319,14 @@ def test_polished_labels_are_a_fixed_point(estimator, seed):
     assert model.converged_
     prior = reference_prior(model, int((corpus.counts.sum(axis=1) > 0).sum()))
     expected = reference.polish(corpus.counts, model.labels_.astype(int), model.beta, prior, max_passes=1)
-    lone_twins = lone_twin_documents(corpus.counts, model.labels_)
-    same = reference.canonical(np.delete(expected, lone_twins))
-    assert same == reference.canonical(np.delete(model.labels_, lone_twins))
+    lone_identical = lone_identical_documents(corpus.counts, model.labels_)
+    same = reference.canonical(np.delete(expected, lone_identical))
+    assert same == reference.canonical(np.delete(model.labels_, lone_identical))
     known = model.labels_ >= 0
     np.testing.assert_array_equal(model.probabilities_[known].argmax(axis=1), model.labels_[known])
 
 
-def lone_twin_documents(counts, labels):
+def lone_identical_documents(counts, labels):
     """Documents whose cluster holds several copies of them and nothing else."""
     found = []
     for document in np.flatnonzero(labels >= 0):
@@ -616,7 +616,7 @@ def test_an_interrupt_while_polishing_leaves_a_whole_result(estimator, monkeypat
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(partition, "put_twins_together", interrupted)
+    monkeypatch.setattr(partition, "join_identical", interrupted)
     with pytest.warns(UserWarning, match="polishing interrupted"):
         model = clone(estimator).set_params(alpha=1e6).fit(X)
     assert not model.converged_

@@ -13,9 +13,9 @@ import reference
 from estimators.test_consensus_mixture import topics
 from textmix import ConsensusMixture
 from textmix.corpus.matrix import sum_by_cluster
-from textmix.estimators.guidance import Guidance, count_once, know_copies
+from textmix.estimators.prior_knowledge import PriorKnowledge, count_once, know_identical
 from textmix.inference import consensus, consensus_fit
-from textmix.inference.guidance import Documents
+from textmix.inference.known_clusters import GuidedDocuments
 from textmix.inference.partition import SamplerSettings
 from textmix.inference.progress import Progress
 from textmix.priors.finite_dirichlet import finite_dirichlet
@@ -317,8 +317,8 @@ def test_what_is_identical_to_a_known_document_or_example_is_known_as_most_of_th
     counts = scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [0, 0], [1, 1]]))
     known = np.array([0, 1, 1, -1, -1, -1, 0, -1], dtype=np.int32)
     examples = scipy.sparse.csr_array(np.array([[0, 1]]))
-    guidance = Guidance(["a", "b", "c"], known, examples, np.array([2], dtype=np.int32), None)
-    assert know_copies(counts, guidance, 1.0).known.tolist() == [0, 1, 1, 1, 2, -1, 0, -1]
+    knowledge = PriorKnowledge(["a", "b", "c"], known, examples, np.array([2], dtype=np.int32), None)
+    assert know_identical(counts, knowledge, 1.0).known.tolist() == [0, 1, 1, 1, 2, -1, 0, -1]
 
 
 def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
@@ -339,7 +339,7 @@ def test_what_is_foreign_to_all_known_clusters_stays_out_of_them():
 def test_the_log_joint_is_that_of_the_labels_also_where_documents_were_let_go():
     fitting, foreign = [3, 0, 1], [0, 3, 1]
     came = np.array([fitting, *[foreign] * 5, fitting])  # the last one is known, and one of six that came to it fits
-    documents = Documents(scipy.sparse.csr_array(came), np.zeros(1, np.int32), 1)
+    documents = GuidedDocuments(scipy.sparse.csr_array(came), np.zeros(1, np.int32), 1)
     greedy = SamplerSettings(0, 0.0, "auto", polish=True)
     found = consensus.fit_documents(
         documents, True, 0.1, finite_dirichlet(2, 0.1), greedy, seed=0, progress=Progress(shown=False)

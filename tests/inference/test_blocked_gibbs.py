@@ -21,8 +21,8 @@ from textmix.inference.blocked_gibbs import (
 )
 from textmix.inference.hyperparameters import GammaPrior
 from textmix.inference.variational import CountedDocuments
-from textmix.kernels import feature_partition as kernels
-from textmix.models.feature_partition import Hyperparameters
+from textmix.kernels import word_split as kernels
+from textmix.models.word_split import Hyperparameters
 
 SERIAL = Threads(None)
 INTERPRETED = bool(numba.config.DISABLE_JIT)
@@ -35,7 +35,7 @@ every_form = pytest.mark.parametrize("normalised", [False, True], ids=["paper", 
 def make_settings(n_clusters=3, normalised=False, learned=(), partition=True, n_flips=5) -> BlockedGibbsSettings:
     return BlockedGibbsSettings(
         n_clusters=n_clusters,
-        partition=partition,
+        splits_words=partition,
         normalised=normalised,
         learned=frozenset(learned),
         learn_after=0,

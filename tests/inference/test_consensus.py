@@ -11,17 +11,18 @@ from sklearn.metrics import adjusted_rand_score
 import reference
 from textmix.inference.consensus import (
     ConsensusSettings,
-    agree,
     check_number,
     cluster_stabilities,
-    complete,
+    complete_labels,
+    drop_lone_words,
+    find_consensus,
     labels_as_words,
+    limit_words,
     sample_runs,
-    see_words,
-    share_words,
     split_off,
 )
-from textmix.inference.guidance import all_free
+from textmix.inference.known_clusters import all_free
+from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
 from textmix.kernels.counts import draw_words
 
@@ -78,31 +79,31 @@ def test_all_words_of_a_document_are_drawn_alike():
 
 def test_a_run_sees_few_words_of_a_document_and_their_columns_alone():
     counts = scipy.sparse.csr_array(np.array([[5, 0, 0, 1], [0, 2, 0, 0], [0, 0, 0, 0]]))
-    seen = see_words(counts, 2, np.random.default_rng(0))
+    seen = limit_words(counts, 2, np.random.default_rng(0))
     np.testing.assert_array_equal(seen.sum(axis=1), [2, 2, 0])
     assert seen.shape[1] == np.count_nonzero(seen.toarray().any(axis=0))
-    assert see_words(counts, 6, np.random.default_rng(0)) is counts
+    assert limit_words(counts, 6, np.random.default_rng(0)) is counts
 
 
 def test_words_of_one_document_are_left_out():
     counts, _ = topics()
-    shared = share_words(counts)
+    shared = drop_lone_words(counts)
     frequencies = (counts.toarray() > 0).sum(axis=0)
     np.testing.assert_array_equal(shared.toarray(), counts.toarray()[:, frequencies > 1])
-    assert share_words(scipy.sparse.csr_array(np.eye(3))).shape == (3, 1)
+    assert drop_lone_words(scipy.sparse.csr_array(np.eye(3))).shape == (3, 1)
 
 
 def test_runs_do_not_depend_on_threads_and_find_the_topics():
     counts, labels = topics()
     alone, together = (
-        sample_runs(all_free(share_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
+        sample_runs(all_free(drop_lone_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
         for n_jobs in (1, 4)
     )
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
     runs = np.stack([run.labels for run in alone])
     assert not (runs[0] == runs[1]).all()
-    agreed = agree(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
+    agreed = find_consensus(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
     assert adjusted_rand_score(labels, agreed.labels) > 0.9
 
 
@@ -136,8 +137,8 @@ def test_documents_without_words_in_common_are_alone_and_identical_ones_together
     dense = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0], [0, 0, 2], [1, 1, 0]])
     agreed = np.array([0, 1, -1, -1, 0], dtype=np.int32)
     shares_words = np.array([True, True, False, False, True])
-    labels = complete(all_free(scipy.sparse.csr_array(dense)), agreed, shares_words, 1.0)
-    np.testing.assert_array_equal(labels, [0, 0, -1, 1, 0])
+    labels = complete_labels(all_free(scipy.sparse.csr_array(dense)), agreed, shares_words, 1.0)
+    np.testing.assert_array_equal(order_by_size(labels), [0, 0, -1, 1, 0])
 
 
 def test_documents_that_fit_least_are_split_off():

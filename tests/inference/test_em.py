@@ -13,11 +13,11 @@ import reference
 from textmix import BernoulliMixture, EDCMMixture, MultinomialMixture, VonMisesFisherMixture
 from textmix.engines.threads import Threads, count_threads, threads
 from textmix.inference.annealing import Constant, Course, Geometric, Rising
-from textmix.inference.em import Documents, EMSettings, EMState, score
+from textmix.inference.em import DocumentVectors, EMSettings, EMState, score
 from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words
 from textmix.kernels import em as kernels
 from textmix.models.bernoulli import Bernoulli
-from textmix.models.components import Statistics
+from textmix.models.components import SufficientStatistics
 from textmix.models.edcm import EDCM
 from textmix.models.multinomial import Multinomial
 from textmix.models.von_mises_fisher import Directions, VonMisesFisher
@@ -36,12 +36,12 @@ def random_posteriors(seed: int, n_documents: int = 12, n_clusters: int = 3) -> 
     return np.random.default_rng(seed + 100).dirichlet(np.full(n_clusters, 0.7), n_documents)
 
 
-def statistics_of(vectors: np.ndarray, posteriors: np.ndarray) -> Statistics:
-    return Statistics(vectors.T.astype(float) @ posteriors, posteriors.sum(axis=0, keepdims=True))
+def statistics_of(vectors: np.ndarray, posteriors: np.ndarray) -> SufficientStatistics:
+    return SufficientStatistics(vectors.T.astype(float) @ posteriors, posteriors.sum(axis=0, keepdims=True))
 
 
 def all_scores(vectors: np.ndarray, components) -> np.ndarray:
-    documents = Documents(SparseVectors(scipy.sparse.csr_array(vectors.astype(float))))
+    documents = DocumentVectors(SparseVectors(scipy.sparse.csr_array(vectors.astype(float))))
     return score(documents, components, 0, len(vectors))
 
 
@@ -119,8 +119,8 @@ def edcm_state(counts: np.ndarray, posteriors: np.ndarray, smoothing: float):
     masses = np.zeros((lengths.size, posteriors.shape[1]))
     np.add.at(masses, rows, posteriors)
     model = EDCM(smoothing, lengths.astype(float))
-    components = model.estimate(Statistics((counts > 0).T.astype(float) @ posteriors, masses))
-    documents = Documents(SparseVectors(scipy.sparse.csr_array((counts > 0).astype(float))), rows, lengths.size)
+    components = model.estimate(SufficientStatistics((counts > 0).T.astype(float) @ posteriors, masses))
+    documents = DocumentVectors(SparseVectors(scipy.sparse.csr_array((counts > 0).astype(float))), rows, lengths.size)
     return components, score(documents, components, 0, len(counts))
 
 
@@ -376,7 +376,7 @@ def test_weights_are_mean_posteriors_or_equal(learned):
     counts = scipy.sparse.csr_array(random_counts(4).astype(float))
     labels = np.array([0] * 7 + [1] * 3 + [2] * 2, np.int32)
     settings_ = EMSettings(3, "soft", Constant(1.0), learned, 1, 0.0)
-    state = EMState(Documents(SparseVectors(counts)), Multinomial(1.0), labels, settings_, SERIAL)
+    state = EMState(DocumentVectors(SparseVectors(counts)), Multinomial(1.0), labels, settings_, SERIAL)
     state.estimate(1.0)
     expected = np.array([7, 3, 2]) / 12 if learned else np.full(3, 1 / 3)
     np.testing.assert_allclose(np.exp(state.mixture.log_weights), expected)
@@ -429,8 +429,8 @@ def test_words_of_one_document_can_be_kept_apart(model, start):
         labels[:] = -1
         labels[:4] = np.arange(4)
     settings_ = EMSettings(4, "hard", Constant(np.inf), False, 1, 0.0)
-    whole = EMState(Documents(SparseVectors(directions)), model, labels.copy(), settings_, SERIAL)
-    apart = EMState(Documents(SparseVectors(shared), lone_words=lone), model, labels.copy(), settings_, SERIAL)
+    whole = EMState(DocumentVectors(SparseVectors(directions)), model, labels.copy(), settings_, SERIAL)
+    apart = EMState(DocumentVectors(SparseVectors(shared), lone_words=lone), model, labels.copy(), settings_, SERIAL)
     for _ in range(4):
         for state in (whole, apart):
             state.estimate(np.inf)
@@ -446,6 +446,6 @@ def test_empty_clusters_get_a_document_of_the_largest():
     counts = scipy.sparse.csr_array(random_counts(0).astype(float))
     settings_ = EMSettings(4, "hard", Constant(np.inf), False, 1, 0.0)
     labels = np.array([0] * 9 + [1] * 3, np.int32)
-    state = EMState(Documents(SparseVectors(counts)), Multinomial(1.0), labels, settings_, SERIAL)
+    state = EMState(DocumentVectors(SparseVectors(counts)), Multinomial(1.0), labels, settings_, SERIAL)
     assert state.reseed(np.random.default_rng(0)) == 2
     assert np.bincount(labels).tolist() == [7, 3, 1, 1]

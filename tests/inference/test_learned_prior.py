@@ -13,9 +13,8 @@ from scipy import integrate, stats
 import reference
 from textmix import DirichletMultinomialMixture, DirichletProcessMixture
 from textmix.inference.collapsed_gibbs import GibbsState
-from textmix.inference.hyperparameters import CountProfile, GammaPrior, draw_concentration, slice_step
+from textmix.inference.hyperparameters import CountProfile, GammaPrior, LearnedPrior, draw_concentration, slice_step
 from textmix.inference.layout import prepare_documents
-from textmix.inference.learned_prior import LearnedPrior
 from textmix.kernels.statistics import gather_counts
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 from textmix.priors.dirichlet_process import dirichlet_process

@@ -28,9 +28,9 @@ from textmix.inference.parallel import (
     MEANS,
     SAMPLED,
     UNCOLLAPSED,
-    ClusterStatistics,
     Merger,
     ShardOutcome,
+    SweepStatistics,
     forget_working,
     log_gammas,
     no_statistics,
@@ -225,7 +225,7 @@ def test_logarithms_of_gamma_variates_are_what_they_say():
 # Statistics
 
 
-def recounted(state: ParallelState) -> parallel.ClusterStatistics:
+def recounted(state: ParallelState) -> parallel.SweepStatistics:
     """The statistics made from the labels alone."""
     labels = put_together(state.labels)
     documents = [loader() for loader in state.source.loaders]
@@ -240,7 +240,7 @@ def recounted(state: ParallelState) -> parallel.ClusterStatistics:
                 sizes[label] += 1
                 totals[label] += part.lengths[document]
     by_word = scipy.sparse.csr_array(counts)
-    return parallel.ClusterStatistics(sizes, totals, by_word.indptr.astype(np.int64), by_word.indices, by_word.data)
+    return parallel.SweepStatistics(sizes, totals, by_word.indptr.astype(np.int64), by_word.indices, by_word.data)
 
 
 @settings(max_examples=8 if INTERPRETED else 50)
@@ -291,7 +291,7 @@ def test_statistics_equal_a_recount_after_any_sweeps(
         assert state.log_joint() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def changed(statistics: ClusterStatistics, outcome: ShardOutcome) -> ClusterStatistics:
+def changed(statistics: SweepStatistics, outcome: ShardOutcome) -> SweepStatistics:
     merger = Merger(statistics)
     merger.add(outcome)
     return merger.finish()

@@ -23,8 +23,8 @@ from textmix.inference.hyperparameters import (
     trigamma,
 )
 from textmix.inference.variational import CountedDocuments, VariationalState
-from textmix.kernels import variational as kernels
-from textmix.models.feature_partition import Hyperparameters
+from textmix.kernels import word_split as kernels
+from textmix.models.word_split import Hyperparameters
 
 SERIAL = Threads(None)
 

@@ -29,7 +29,7 @@ ASYMMETRIC_TESTS = "tests/inference/test_asymmetric_priors.py"
 PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
 CONSENSUS_TESTS = "tests/inference/test_consensus.py"
 MERGING_TESTS = "tests/inference/test_merging.py"
-GUIDANCE_TESTS = "tests/inference/test_guidance.py"
+KNOWN_CLUSTERS_TESTS = "tests/inference/test_known_clusters.py"
 STREAM_TESTS = "tests/stream/test_partition.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 
@@ -72,7 +72,7 @@ FAULTS = [
     Fault(
         "a repeated word counts as two different ones",
         "kernels/weights.py",
-        "product *= (count + beta + j * model.step) / (beta + j * model.step)",
+        "product *= (count + beta + j * model.rise) / (beta + j * model.rise)",
         "product *= (count + beta) / beta",
     ),
     Fault(
@@ -96,8 +96,8 @@ FAULTS = [
     Fault(
         "the length enters without V β",
         "kernels/weights.py",
-        "weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)\n        reached",
-        "weight *= (model.betas[0] + i * model.step) / (start + i * model.step)\n        reached",
+        "weight *= (model.vocabulary_beta + i * model.rise) / (start + i * model.rise)\n        reached",
+        "weight *= (model.betas[0] + i * model.rise) / (start + i * model.rise)\n        reached",
     ),
     Fault(
         "log space: the own cluster keeps the document",
@@ -232,28 +232,28 @@ FAULTS = [
     ),
     Fault(
         "digamma: its series is cut off",
-        "kernels/variational.py",
+        "kernels/word_split.py",
         "s * (1.0 / 120.0 - s * (1.0 / 252.0 - s * slope))",
         "s * (1.0 / 120.0 - s * (1.0 / 252.0))",
         VARIATIONAL_TESTS,
     ),
     Fault(
         "words: the prior is forgotten in τ",
-        "kernels/variational.py",
+        "kernels/word_split.py",
         "parameters[i] = prior + share * (row[i] / copies[i])",
         "parameters[i] = 1e-9 + share * (row[i] / copies[i])",
         VARIATIONAL_TESTS,
     ),
     Fault(
         "words: the relevance does not see the background",
-        "kernels/variational.py",
+        "kernels/word_split.py",
         "log_odds = background[word] + explained",
         "log_odds = explained",
         VARIATIONAL_TESTS,
     ),
     Fault(
         "words: documents are scored by the old relevance",
-        "kernels/variational.py",
+        "kernels/word_split.py",
         "            relevance[word] = share\n",
         "            relevance[word], share = share, relevance[word]\n",
         VARIATIONAL_TESTS,
@@ -288,35 +288,35 @@ FAULTS = [
     ),
     Fault(
         "a flip forgets the words' background",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "change = -sign * log_rising_or_zero(shared_prior, word_total)",
         "change = 0.0",
         BLOCKED_TESTS,
     ),
     Fault(
         "a flip forgets the clusters' totals",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "change -= sign * log_rising(own + max(min(totals[i], totals[i] + sign * counts[i]), 0.0), counts[i])",
         "change -= 0.0",
         BLOCKED_TESTS,
     ),
     Fault(
         "normalised: the prior's sum does not follow the words",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "new_own = own + sign * prior if normalised else own",
         "new_own = own",
         BLOCKED_TESTS,
     ),
     Fault(
         "normalised: the share of discriminative words is forgotten",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "change += log_share(new_inside, new_outside, n_chosen + sign, n_words)",
         "change += log_share(inside, outside, n_chosen, n_words)",
         BLOCKED_TESTS,
     ),
     Fault(
         "a flip does not change the totals",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "totals[i] += sign * row[i]",
         "totals[i] += 0.0",
         BLOCKED_TESTS,
@@ -372,7 +372,7 @@ FAULTS = [
     ),
     Fault(
         "words of one document are forgotten when β is drawn",
-        "inference/learned_prior.py",
+        "inference/hyperparameters.py",
         "frequencies=np.concatenate([shared.frequencies, frequencies]),",
         "frequencies=np.concatenate([shared.frequencies, 0 * frequencies]),",
         LEARNED_TESTS,
@@ -400,7 +400,7 @@ FAULTS = [
     ),
     Fault(
         "a group of words without members keeps what rounding left",
-        "kernels/feature_partition.py",
+        "kernels/word_split.py",
         "some_outside, some_outside_then = min(n_words - n_chosen, 1.0), min(n_words - n_chosen - sign, 1.0)",
         "some_outside, some_outside_then = 1.0, 1.0",
         BLOCKED_TESTS,
@@ -633,8 +633,8 @@ FAULTS = [
     Fault(
         "parallel: powers rise as collapsed products do",
         "models/dirichlet_multinomial.py",
-        "step=0.0 if at_mean else 1.0",
-        "step=1.0",
+        "rise=0.0 if at_mean else 1.0",
+        "rise=1.0",
         PARALLEL_TESTS,
     ),
     Fault(
@@ -726,48 +726,48 @@ FAULTS = [
         "inference/collapsed_gibbs.py",
         "n_documents = self.labels.size - self.n_fixed",
         "n_documents = self.labels.size",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "known clusters of many words fit better",
-        "inference/guidance.py",
+        "inference/known_clusters.py",
         "lift = gains.data / totals[gains.indices] * in_all.sum()",
         "lift = gains.data * in_all.sum()",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "a stray known document draws its cluster along",
-        "inference/guidance.py",
+        "inference/known_clusters.py",
         "follows = (there > 0) & (shares >= FOLLOWED * mean_shares[:, np.newaxis])",
         "follows = there > 0",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "documents of a cluster that follows two go to the first",
-        "inference/guidance.py",
+        "inference/known_clusters.py",
         "np.where(allowed[rows], fits_of(counts[rows], gains), -np.inf)",
         "allowed[rows]",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "what came to a known cluster by chance stays",
-        "inference/guidance.py",
-        "if came.size and fits.mean() < LET_GO:",
+        "inference/known_clusters.py",
+        "if came.size and fits.mean() < LEAST_SUPPORT:",
         "if False:",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "weights are taken for chances as they are",
-        "inference/guidance.py",
+        "inference/known_clusters.py",
         "scale = 1.0 if n_at_1 == 0 else (n_wanted - n_at_1) / rest[n_at_1]",
         "scale = 1.0",
-        GUIDANCE_TESTS,
+        KNOWN_CLUSTERS_TESTS,
     ),
     Fault(
         "copies of known documents are not known",
-        "estimators/guidance.py",
-        "known = np.where((guidance.known < 0) & has_words, best[twins[:n_documents]], guidance.known)",
-        "known = guidance.known",
+        "estimators/prior_knowledge.py",
+        "known = np.where((knowledge.known < 0) & has_words, best[groups[:n_documents]], knowledge.known)",
+        "known = knowledge.known",
         f"{GUIDED_TESTS}::test_what_is_identical_to_a_known_document_or_example_is_known_as_most_of_these_are",
     ),
     Fault(
@@ -780,22 +780,22 @@ FAULTS = [
     Fault(
         "texts whose cluster was given are outliers by their scores",
         "estimators/consensus_mixture.py",
-        "        outliers[self._fitted.known_documents] = False\n",
+        "            scores[self._fitted.known_documents] = np.nan\n",
         "",
         f"{GUIDED_TESTS}::test_a_document_whose_cluster_was_given_is_no_outlier_whatever_its_words",
     ),
     Fault(
         "a known cluster is called by what was split off",
         "estimators/consensus_mixture.py",
-        "clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these",
+        "clusters[knowledge.known[is_known]] = labels[is_known]  # what was split off is none of these",
         "pass",
         f"{GUIDED_TESTS}::test_known_clusters_are_named_right_when_documents_are_split_off",
     ),
     Fault(
         "of copies with weights the first one's counts",
-        "estimators/guidance.py",
-        "np.maximum.at(largest, twins, guidance.weights)",
-        "largest[twins[::-1]] = guidance.weights[::-1]",
+        "estimators/prior_knowledge.py",
+        "np.maximum.at(largest, groups, knowledge.weights)",
+        "largest[groups[::-1]] = knowledge.weights[::-1]",
         f"{GUIDED_TESTS}::test_of_copies_that_count_once_the_largest_weight_counts",
     ),
     Fault(

@@ -71,13 +71,13 @@ STEPS: dict[str, tuple[str, ...]] = {
     "em.to_posteriors": ("twins", "reference", "objective", "faults"),
     "em.draw_labels": ("twins", "reference", "faults"),
     "statistics.gather_counts": ("twins", "recount", "joint"),
-    "variational.take_logs": ("reference",),
-    "variational.digammas_and_log_gammas": ("reference", "faults"),
-    "variational.update_words": ("twins", "reference", "objective", "faults"),
-    "feature_partition.log_rising_or_zero": ("reference",),
-    "feature_partition.log_share": ("reference", "posterior"),
-    "feature_partition.log_ratio_of_flip": ("reference", "posterior", "faults"),
-    "feature_partition.flip_words": ("twins", "recount", "posterior", "joint", "faults"),
+    "word_split.take_logs": ("reference",),
+    "word_split.digammas_and_log_gammas": ("reference", "faults"),
+    "word_split.update_words": ("twins", "reference", "objective", "faults"),
+    "word_split.log_rising_or_zero": ("reference",),
+    "word_split.log_share": ("reference", "posterior"),
+    "word_split.log_ratio_of_flip": ("reference", "posterior", "faults"),
+    "word_split.flip_words": ("twins", "recount", "posterior", "joint", "faults"),
     "counts.classify_counts": ("twins",),
     "counts.document_frequencies": ("twins",),
     "counts.fill_by_word": ("twins", "recount"),
@@ -184,7 +184,7 @@ def put_into_slots(state: GibbsState, labels: np.ndarray, slots: np.ndarray) -> 
     state.labels[:] = np.where(labels >= 0, slots[labels], -1)
     room, n = build_pair_room(state.prepared.documents), slots.size
     state.clusters = lay_out_clusters(
-        state.prepared, state.labels, n, n, state.sampler, room, labelled=state.prior.labelled
+        state.prepared, state.labels, n, n, state.layout, room, labelled=state.prior.labelled
     )
     if not state.prior.labelled:
         state.clusters.free_slots[: n - used] = slots[used:]

@@ -36,7 +36,7 @@ def _costs(counts: scipy.sparse.csr_array) -> list[float]:
 def outcomes() -> dict[str, dict[str, list]]:
     """For each case the labels and the numbers (as hexadecimal floats) after sampling and polishing."""
     from kernels.ladder import ARITHMETICS, CORPORA, PRIORS, SAMPLERS, build_state, force_log_space, random_labels
-    from textmix.inference.identical import count_twins
+    from textmix.inference.identical import count_identical
     from textmix.inference.scoring import PartitionScorer
     from textmix.kernels.conditionals import settle_ties
     from textmix.kernels.counts import classify_counts, hash_rows, leave_out_words
@@ -65,7 +65,7 @@ def outcomes() -> dict[str, dict[str, list]]:
                     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
                     for greedy in (False, False, False, True):
                         if greedy:
-                            state.improve(count_twins(counts, state.prepared.unit), lambda _: None)
+                            state.improve(count_identical(counts, state.prepared.unit), lambda _: None)
                         else:
                             state.sample(rng, lambda _: None)
                         result["labels"].append(state.labels.tolist())
@@ -83,7 +83,7 @@ def outcomes() -> dict[str, dict[str, list]]:
                         sizes, by_cluster, corpus.beta, state.prior, state.prepared.unit
                     )
                     block = next(iter(scorer.blocks(counts, labels)))
-                    settle_ties(block.probabilities, labels, sizes, count_twins(counts, state.prepared.unit))
+                    settle_ties(block.probabilities, labels, sizes, count_identical(counts, state.prepared.unit))
                     result["numbers"] += np.nan_to_num(block.probabilities).ravel().tolist()
                     found[f"{name}, {prior_name}, {sampler}, {arithmetic}"] = result
                 start_online(build_state(corpus, np.full(len(labels), -1), prior, sampler, "plain"), result)

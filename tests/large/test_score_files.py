@@ -48,7 +48,7 @@ def test_shards_are_scored_as_all_documents_are(tmp_path):
     on_disk = disk.shard(0)
     entries = (on_disk.counts, on_disk.words.astype(np.int32), on_disk.row_starts)
     whole = scipy.sparse.csr_array(entries, shape=counts.shape)
-    expected = mixture.scorer().score(whole, mixture.labels, mixture.twins)
+    expected = mixture.scorer().score(whole, mixture.labels, mixture.n_identical)
     typicality = Typicality(mixture.cluster_word_counts, mixture.beta).score(whole, mixture.labels)
     found = score_shard(on_disk, Scorers.of(mixture), mixture.labels)
     np.testing.assert_allclose(found[0], expected.probabilities, rtol=1e-6)

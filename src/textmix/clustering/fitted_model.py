@@ -252,7 +252,7 @@ class _PartitionModel(_OwnModel):
     @cached_property
     def scores(self) -> DocumentScores:
         mixture = self.mixture
-        return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.twins, n_jobs=-1)
+        return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.n_identical, n_jobs=-1)
 
     def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
         return assign_counts(self.estimator, counts)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from textmix.corpus.characters import character_classes, code_points
 from textmix.kernels.tokenize import (
-    Progress,
+    CountingProgress,
     Rows,
     WordTable,
     add_document_frequencies,
@@ -75,7 +75,7 @@ class WordSplitter:
             self._buffer = np.empty((2, codes.size), dtype=np.int32)
         rows = Rows(self._buffer[0], self._buffer[1], np.empty(len(texts), dtype=np.int64))
         classes = character_classes()
-        progress = Progress(0, self._n_words, 0, 0, 0)
+        progress = CountingProgress(0, self._n_words, 0, 0, 0)
         longest = min(self._max_word_length, codes.size)
         while True:
             progress = count_words(codes, classes, self._table, rows, progress, self._n_entries, longest)

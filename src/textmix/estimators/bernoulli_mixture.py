@@ -31,49 +31,17 @@ class BernoulliMixture(EMMixture):
         P(y | x), to all by P(y | x) (EM, eq. 2 to 5), or to all by P(y | x) at a falling temperature (eq. 6, 7).
     smoothing : float, default=1.0
         Documents that every cluster is taken to have with and without each word before any is seen (eq. 9).
-    weights : {"auto", "uniform", "learned"}, default="auto"
-        Whether the clusters' prior weights α are equal or estimated (eq. 5). "auto": learned for soft and stochastic
-        assignment, uniform for hard and annealed.
     schedule : (start, factor, stop) or None, default=None
         1/T while annealing; None: (0.002, 1.2, 1) as in the paper.
-    init : "random", "documents" or array of shape (n_documents,), default="random"
-        Start from a random partition, from n_clusters random documents, or from labels 0 … n_clusters − 1 (anything for
-        documents without words).
-    n_init : int, default=1
-        Starts, of which the one with the best objective is kept.
-    max_iter : int, default=20
-        Iterations at the most; while annealing, at each temperature.
-    tol : float, default=1e-3
-        Stop when the objective changes by less than this share of its rise since the first iteration. While annealing:
-        at the last temperature; before, go on to the next when it changes by less than this share of itself. 0: all
-        iterations.
-    outlier_size : int, default=1
-        Documents in clusters of at most so many documents are outliers.
-    random_state : int, Generator, RandomState or None, default=0
-        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
-    n_jobs : int or None, default=None
-        Threads; −1: as many as cores. Results do not depend on it.
-    progress : bool or None, default=None
-        Whether to show a progress bar when a fit takes long; None: on a terminal.
+    weights, init, n_init, max_iter, tol, outlier_size, random_state, n_jobs, progress
+        As for MultinomialMixture.
 
     Attributes
     ----------
-    labels_ : array of shape (n_documents,)
-        0 … n_clusters_ − 1 by falling size; −1 for documents without words.
     components_ : array of shape (n_clusters, n_words)
         P_y(l), the probability that a document of the cluster has the word.
-    n_clusters_, cluster_sizes_, cluster_word_counts_
-        Number of clusters that hold documents (if some of n_clusters do not, a warning says so, and they come last in
-        `components_` and `predict_proba`), documents of each, word counts of each (sparse).
-    cluster_weights_ : array of shape (n_clusters,)
-        α.
-    probabilities_, outliers_, outlier_scores_
-        See their own descriptions; computed on request.
-    trace_ : dict of arrays, one entry an iteration
-        objective, n_clusters, n_moved, n_reseeded (clusters that had become empty and got a random document of the
-        largest, hard and stochastic assignment only), sharpness (1/T), seconds.
-    n_iter_, converged_, objective_
-        Iterations done; whether they ended by `tol`; log-likelihood and log prior at the end.
+    All others
+        As for MultinomialMixture.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -90,7 +58,7 @@ class BernoulliMixture(EMMixture):
         """P_y(l): clusters × words."""
         check_is_fitted(self)
         # weights are log P/(1 − P)
-        return np.asarray(expit(self._mixture.components.weights[:, self._order].T))
+        return np.asarray(expit(self._fitted.mixture.components.weights[:, self._fitted.order].T))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> Bernoulli:
         return Bernoulli(float(self.smoothing))

@@ -18,8 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators.counts import check_counts
-from textmix.estimators.guidance import Guidance, arrange, count_once, know_copies, read_guidance, weigh_copies
 from textmix.estimators.partition_mixture import PartitionMixture
+from textmix.estimators.prior_knowledge import (
+    PriorKnowledge,
+    arrange,
+    know_identical,
+    read_knowledge,
+)
 from textmix.inference.consensus import (
     ConsensusSettings,
     check_number,
@@ -27,9 +32,9 @@ from textmix.inference.consensus import (
     mean_trace,
     split_off,
 )
-from textmix.inference.consensus_fit import fit_consensus
-from textmix.inference.guidance import known_clusters
-from textmix.inference.identical import are_first, count_twins, group_twins, put_twins_together
+from textmix.inference.consensus_fit import fit_consensus, place_others
+from textmix.inference.identical import are_first, group_identical
+from textmix.inference.known_clusters import labels_of_known
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
@@ -163,44 +168,38 @@ class ConsensusMixture(PartitionMixture):
         self._validate_params()
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
-        guidance = read_guidance(self, counts, y, sample_weight, examples)
-        whole = whole and bool((guidance.examples.data == np.floor(guidance.examples.data)).all())
-        unit = 1.0 / fixed_point_scale(float(counts.sum()) + float(guidance.examples.sum()), whole)
-        guidance = know_copies(counts, guidance, unit)
+        knowledge = read_knowledge(self, counts, y, sample_weight, examples)
+        whole = whole and bool((knowledge.examples.data == np.floor(knowledge.examples.data)).all())
+        unit = 1.0 / fixed_point_scale(float(counts.sum()) + float(knowledge.examples.sum()), whole)
+        knowledge = know_identical(counts, knowledge, unit)
         if self.n_clusters is not None:
-            check_number(counts, int(self.n_clusters), unit, guidance.known)
-        has_words = np.diff(counts.indptr) > 0
-        takes_part = has_words.copy()
-        if guidance.weights is not None:
-            takes_part &= (guidance.weights > 0) | (guidance.known >= 0)
-            if has_words.any() and not takes_part.any():
-                raise ValueError("no document with words has a weight in sample_weight that is not zero")
-        if self.duplicates == ONCE:
-            takes_part[takes_part] = count_once(counts[takes_part], guidance.known[takes_part], unit)
-            guidance = weigh_copies(counts, guidance, unit)
-        documents, rows = arrange(counts, takes_part, guidance)
+            check_number(counts, int(self.n_clusters), unit, knowledge.known)
+        documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
         seed, progress = seed_from(self.random_state), Progress(self.progress)
-        n_examples = guidance.example_of.size
+        n_examples = knowledge.example_of.size
         found = fit_consensus(documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress)
         own = rows < counts.shape[0]
         labels = np.full(counts.shape[0], -1, np.int32)
         labels[rows[own]] = found.labels[own]
-        clusters = known_clusters(found.labels, documents)
-        is_known = has_words & (guidance.known >= 0)
-        labels[is_known] = clusters[guidance.known[is_known]]
+        clusters, has_words = labels_of_known(found.labels, documents), np.diff(counts.indptr) > 0
+        is_known = has_words & (knowledge.known >= 0)
+        labels[is_known] = clusters[knowledge.known[is_known]]
         labels, clusters = renumber(labels, order_by_size(labels), clusters)
+        if (has_words & (labels < 0)).any():
+            word_counts = self._count_words(counts, whole, labels)
+            prior = self._prior(word_counts.shape[0])
+            placed = place_others(counts, whole, labels, word_counts, float(self.beta), prior, unit)
+            labels, clusters = renumber(labels, placed, clusters)
+        if self.n_clusters is not None:
+            number = int(self.n_clusters)
+            labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number)
+        known = dict(zip(knowledge.names, clusters.tolist(), strict=True))
         self.n_runs_ = len(found.runs)
         sampled = found.rows[own[found.rows]]  # places in rows
         self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[sampled]
-        trace = mean_trace(found.runs)
-        if (has_words & (labels < 0)).any():  # those that took no part
-            self._hold(counts, whole, labels, trace, found.converged, {}, np.empty(0, np.int64))
-            labels, clusters = renumber(labels, self._with_others(counts, labels, unit), clusters)
-        if self.n_clusters is not None:
-            number = int(self.n_clusters)
-            labels, clusters = self._bring_to_number(counts, labels, clusters, guidance, unit, number)
-        known = dict(zip(guidance.names, clusters.tolist(), strict=True))
-        return self._hold(counts, whole, labels, trace, found.converged, known, np.flatnonzero(is_known))
+        return self._set_labels(
+            *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known))
+        )
 
     def fit_predict(self, X: Any, y: Any = None, **known: Any) -> NDArray[np.int32]:
         """`fit` and its labels."""
@@ -223,7 +222,7 @@ class ConsensusMixture(PartitionMixture):
         counts: scipy.sparse.csr_array,
         labels: NDArray[np.int32],
         clusters: NDArray[np.int32],
-        guidance: Guidance,
+        knowledge: PriorKnowledge,
         unit: float,
         number: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -231,30 +230,18 @@ class ConsensusMixture(PartitionMixture):
         n_found = int(labels.max(initial=-1)) + 1
         apart, numbered = are_among(clusters, n_found), labels
         if n_found < number:
-            numbered = split_off(counts, labels, number, unit, guidance.known)
+            numbered = split_off(counts, labels, number, unit, knowledge.known)
         elif n_found > number:
             numbered = self._merge(counts, labels, unit, apart).cut_labels(labels, number)
         labels, clusters = renumber(labels, numbered, clusters)
-        is_known = (labels >= 0) & (guidance.known >= 0)
-        clusters[guidance.known[is_known]] = labels[is_known]  # what was split off is none of these
+        is_known = (labels >= 0) & (knowledge.known >= 0)
+        clusters[knowledge.known[is_known]] = labels[is_known]  # what was split off is none of these
         if apart.sum() > number:
             message = f"n_clusters is {number:,}, but {apart.sum():,} clusters are known: some of them are merged"
             warnings.warn(message, stacklevel=3)
         return labels, clusters
 
-    def _with_others(self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float) -> NDArray[np.int32]:
-        """Labels also of documents that took no part: that of those identical to them, else the most probable one."""
-        labels = labels.copy()
-        others = np.flatnonzero((labels < 0) & (np.diff(counts.indptr) > 0))
-        labels[others] = self.predict(counts[others])
-        # Identical documents that took part have more to say than those that did not.
-        order = np.argsort(~np.isin(np.arange(labels.size), others), kind="stable")
-        ordered = labels[order]
-        put_twins_together(counts[order], unit, ordered, count_twins(counts[order], unit), labels.size - others.size)
-        labels[order] = ordered
-        return order_by_size(labels)
-
-    def _hold(
+    def _set_labels(
         self,
         counts: scipy.sparse.csr_array,
         whole: bool,
@@ -264,19 +251,18 @@ class ConsensusMixture(PartitionMixture):
         known_clusters: dict[str, int],
         known_documents: NDArray[np.int64],
     ) -> Self:
-        """Make this partition the fitted one."""
+        """Make these labels, by falling size, the fitted ones."""
         n_found = int(labels.max(initial=-1)) + 1
-        prior = finite_dirichlet(max(int(self.n_start_clusters), n_found), float(self.alpha))
-        scored = score_labels(counts, whole, labels, float(self.beta), prior)
+        scored, word_counts = score_labels(counts, whole, labels, float(self.beta), self._prior(n_found))
         partition = replace(scored, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
         stabilities = np.full(n_found, np.nan)
         if self._runs.size:
             stabilities = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
-        for made_on_request in ("_merges", "_fitted_background"):
-            self.__dict__.pop(made_on_request, None)
-        counted = self._labels_that_count(counts, partition.labels, partition.unit)
-        return self._keep(
-            *(partition, sum_by_cluster(counts, counted, n_found), counts, "consensus"),
+        self._forget("_merges", "_fitted_background", "_lone_and_scores")
+        if self.duplicates == ONCE:
+            word_counts = self._count_words(counts, whole, partition.labels)
+        return self._set_fitted(
+            *(partition, word_counts, counts, "consensus"),
             stabilities=stabilities,
             known_clusters=known_clusters,
             known_documents=known_documents,
@@ -288,13 +274,23 @@ class ConsensusMixture(PartitionMixture):
         """The labels; −1 for all but the first of identical documents of a cluster, if these count once."""
         if self.duplicates == ALL:
             return labels
-        return np.where(are_first(group_twins(counts, unit), labels), labels, np.int32(-1))
+        return np.where(are_first(group_identical(counts, unit), labels), labels, np.int32(-1))
+
+    def _count_words(
+        self, counts: scipy.sparse.csr_array, whole: bool, labels: NDArray[np.int32]
+    ) -> scipy.sparse.csr_array:
+        """The words of each cluster, those of identical documents once if these count once."""
+        unit = 1.0 / fixed_point_scale(float(counts.data.sum(dtype=np.float64)), whole)
+        return sum_by_cluster(counts, self._labels_that_count(counts, labels, unit), int(labels.max(initial=-1)) + 1)
 
     def _merge(
         self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float, apart: NDArray[np.bool_]
     ) -> Merges:
         """How the clusters of documents are merged; those to be kept `apart` when there are no others left."""
         return merge_documents(counts, self._labels_that_count(counts, labels, unit), int(self.n_words), apart)
+
+    def _prior(self, n_clusters: int) -> Prior:
+        return finite_dirichlet(max(int(self.n_start_clusters), n_clusters), float(self.alpha))
 
     def _alpha_of(self, prior: Prior) -> float:
         return prior.alpha
@@ -332,10 +328,14 @@ class ConsensusMixture(PartitionMixture):
     def outliers_at(self, threshold: float) -> NDArray[np.bool_]:
         """What `outliers_` would be with another threshold."""
         check_is_fitted(self)
-        is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
-        outliers = np.append(is_single, False)[self.labels_] | (self.outlier_scores_ > threshold + ROUNDING)
-        outliers[self._fitted.known_documents] = False
-        return outliers
+        if "_lone_and_scores" not in self.__dict__:
+            is_single = (self.cluster_sizes_ == 1) & ~are_among(self._known_labels(), self.n_clusters_)
+            lone, scores = np.append(is_single, False)[self.labels_], self.outlier_scores_.copy()
+            lone[self._fitted.known_documents] = False
+            scores[self._fitted.known_documents] = np.nan
+            self._lone_and_scores = lone, scores
+        lone, scores = self._lone_and_scores
+        return np.asarray(lone | (scores > threshold + ROUNDING))
 
     def score_new(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Outlier scores of new documents in the clusters of these labels; NaN where that is −1."""
@@ -390,7 +390,7 @@ class ConsensusMixture(PartitionMixture):
         """A fitted model of the same documents with other labels, by falling size; nothing is sampled."""
         fitted = self._fitted
         _, known = renumber(fitted.labels, labels, self._known_labels())
-        return copy(self)._hold(
+        return copy(self)._set_labels(
             *(self._training_counts(), fitted.unit == 1.0, labels, fitted.trace, fitted.converged),
             dict(zip(fitted.known_clusters, known.tolist(), strict=True)),
             fitted.known_documents,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.estimators.bernoulli_mixture import presence
 from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.scored_mixture import Representation
-from textmix.inference.em import Mixture
+from textmix.models.components import Mixture
 from textmix.models.edcm import EDCM, length_offsets
 
 
@@ -34,51 +34,19 @@ class EDCMMixture(EMMixture):
         at a falling temperature.
     smoothing : float, default=0.01
         Words that a cluster does not have: each cluster is taken to have every word in so much of a document.
-    weights : {"auto", "uniform", "learned"}, default="auto"
-        Whether the clusters' prior weights α are equal or estimated (eq. 5). "auto": learned for soft and stochastic
-        assignment, uniform for hard and annealed.
     schedule : (start, factor, stop) or None, default=None
         1/T while annealing; None: (0.01, 1.3, 1).
-    init : "random", "documents" or array of shape (n_documents,), default="random"
-        Start from a random partition, from n_clusters random documents, or from labels 0 … n_clusters − 1 (anything for
-        documents without words).
-    n_init : int, default=1
-        Starts, of which the one with the best objective is kept.
-    max_iter : int, default=20
-        Iterations at the most; while annealing, at each temperature.
-    tol : float, default=1e-3
-        Stop when the objective changes by less than this share of its rise since the first iteration. While annealing:
-        at the last temperature; before, go on to the next when it changes by less than this share of itself. 0: all
-        iterations.
-    outlier_size : int, default=1
-        Documents in clusters of at most so many documents are outliers.
-    random_state : int, Generator, RandomState or None, default=0
-        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
-    n_jobs : int or None, default=None
-        Threads; −1: as many as cores. Results do not depend on it.
-    progress : bool or None, default=None
-        Whether to show a progress bar when a fit takes long; None: on a terminal.
+    weights, init, n_init, max_iter, tol, outlier_size, random_state, n_jobs, progress
+        As for MultinomialMixture.
 
     Attributes
     ----------
-    labels_ : array of shape (n_documents,)
-        0 … n_clusters_ − 1 by falling size; −1 for documents without words.
     components_ : array of shape (n_clusters, n_words)
         β_w of each cluster.
     concentrations_ : array of shape (n_clusters,)
         s of each cluster; smaller: more bursty.
-    n_clusters_, cluster_sizes_, cluster_word_counts_
-        Number of clusters that hold documents (if some of n_clusters do not, a warning says so, and they come last in
-        `components_` and `predict_proba`), documents of each, word counts of each (sparse).
-    cluster_weights_ : array of shape (n_clusters,)
-        α.
-    probabilities_, outliers_, outlier_scores_
-        See their own descriptions; computed on request.
-    trace_ : dict of arrays, one entry an iteration
-        objective, n_clusters, n_moved, n_reseeded (clusters that had become empty and got a random document of the
-        largest, hard and stochastic assignment only), sharpness (1/T), seconds.
-    n_iter_, converged_, objective_
-        Iterations done; whether they ended by `tol`; log-likelihood and log prior at the end.
+    All others
+        As for MultinomialMixture.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -95,7 +63,7 @@ class EDCMMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """β_w: clusters × words."""
         check_is_fitted(self)
-        return np.asarray(np.exp(self._mixture.components.weights[:, self._order].T))
+        return np.asarray(np.exp(self._fitted.mixture.components.weights[:, self._fitted.order].T))
 
     @property
     def concentrations_(self) -> NDArray[np.float64]:

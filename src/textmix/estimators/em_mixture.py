@@ -16,10 +16,10 @@ from textmix.engines.threads import threads
 from textmix.estimators.counts import check_labels
 from textmix.estimators.scored_mixture import ScoredMixture, has_words, make_documents
 from textmix.inference.annealing import Constant, Geometric, Schedule
-from textmix.inference.em import ASSIGNMENTS, EMSettings, Mixture, estimate_one_cluster, fit_mixture
+from textmix.inference.em import ASSIGNMENTS, EMSettings, estimate_one_cluster, fit_mixture
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
-from textmix.models.components import ComponentModel
+from textmix.models.components import ComponentModel, Mixture
 
 
 @dataclass(eq=False, repr=False)
@@ -109,12 +109,7 @@ class EMMixture(ScoredMixture):
                 engine,
                 Progress(self.progress),
             )
-        self._keep(matrix, used, fitted.labels, fitted.mixture, fitted.order)
-        self.cluster_weights_ = np.exp(fitted.mixture.log_weights[fitted.order])
-        self.n_iter_ = fitted.n_iterations
-        self.converged_ = fitted.converged
-        self.trace_ = fitted.trace
-        self.objective_ = fitted.objective
+        self._set_fitted(matrix, used, fitted)
         return self
 
     def _density_model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
@@ -123,10 +118,10 @@ class EMMixture(ScoredMixture):
 
     def _whole(self) -> Mixture:
         """One cluster of all training documents."""
-        representation = self._represent(self._fitted_matrix, density=True)
+        representation = self._represent(self._matrix, density=True)
         documents, lengths = make_documents(representation, self.labels_ >= 0)
         with threads(self.n_jobs) as engine:
-            return estimate_one_cluster(documents, self._density_model(self._fitted_matrix.shape[1], lengths), engine)
+            return estimate_one_cluster(documents, self._density_model(self._matrix.shape[1], lengths), engine)
 
 
 def check_schedule(schedule: Any) -> tuple[float, float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_labels
-from textmix.estimators.feature_partition_settings import (
+from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
+from textmix.estimators.word_split_settings import (
     DEFAULTS,
     LEARN_AFTER,
     Defaults,
@@ -24,21 +25,20 @@ from textmix.estimators.feature_partition_settings import (
     check_learned,
     check_word_parameters,
 )
-from textmix.estimators.scored_mixture import Representation, ScoredMixture, has_words
 from textmix.inference.blocked_gibbs import BlockedGibbsSettings, HyperparameterPriors, fit_blocked_gibbs
-from textmix.inference.em import Assigned, Mixture
+from textmix.inference.em import Assigned
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.inference.starts import best_of_starts
 from textmix.inference.variational import (
     CountedDocuments,
-    FittedFeaturePartition,
+    FittedWordSplit,
     VariationalSettings,
     VariationalState,
     fit_variational,
 )
-from textmix.models.dirichlet import expected_logs
-from textmix.models.feature_partition import Hyperparameters
+from textmix.models.components import Mixture
+from textmix.models.word_split import Hyperparameters, expected_logs
 
 
 @dataclass(eq=False, repr=False)
@@ -77,10 +77,9 @@ class FeaturePartitionMixture(ScoredMixture):
         (the same for all words). For inference="variational" by eq. 31 to 34, and also
         "lambda_vector", a λ for each word (eq. 33), and "beta_vector" (eq. 34 as printed: it is solved by β = τ_0, so
         that β grows at every step and never settles). For "gibbs" they are drawn. "auto" is alpha, omega and
-        lambda_vector, or all four. None: all are held.
-    learn_after : int or "auto", default="auto"
-        Iterations or sweeps before learning begins (earlier if the bound barely changes any more); auto: 5, or a
-        quarter of all sweeps. Learned while every word is still discriminative, ω would become 1 and never leave it.
+        lambda_vector, or all four. None: all are held. Learning begins after 5 iterations (earlier if the bound barely
+        changes any more), or a quarter of all sweeps: learned while every word is still discriminative, ω would become
+        1 and never leave it.
     threshold : float, default=0.7
         ε: words of a larger relevance are discriminative.
     init : {"nearly_uniform", "random"} or array of shape (n_documents,), default="nearly_uniform"
@@ -101,9 +100,8 @@ class FeaturePartitionMixture(ScoredMixture):
     n_sweeps, n_kept : int, default=400 and 100
         Sweeps of Gibbs sampling, and how many of the last decide on labels and words (H).
     n_flips : int or None, default=None
-        Words that a sweep proposes to flip (R); None: as many as there are words.
-    n_settling : int or "auto", default="auto"
-        Sweeps before words are flipped; auto: 0, or if normalised a quarter of all.
+        Words that a sweep proposes to flip (R); None: as many as there are words. In the normalised form the first
+        quarter of all sweeps flips none.
     outlier_size, random_state, n_jobs, progress
         As for MultinomialMixture. Results do not depend on n_jobs.
 
@@ -143,7 +141,6 @@ class FeaturePartitionMixture(ScoredMixture):
         "lam": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
         "beta": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"auto"})],
         "learn": ["array-like", set, frozenset, str, None],
-        "learn_after": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "init": [StrOptions({"nearly_uniform", "random"}), "array-like"],
         "init_words": [StrOptions({"all", "one"})],
@@ -154,12 +151,13 @@ class FeaturePartitionMixture(ScoredMixture):
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
         "n_kept": [Interval(Integral, 1, None, closed="left")],
         "n_flips": [Interval(Integral, 1, None, closed="left"), None],
-        "n_settling": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "outlier_size": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
         "progress": ["boolean", None],
     }
+
+    _fitted: FittedWordSplit = field(init=False)
 
     max_clusters: int = 30
     inference: str = "variational"
@@ -171,7 +169,6 @@ class FeaturePartitionMixture(ScoredMixture):
     lam: Any = "auto"
     beta: Any = "auto"
     learn: Any = "auto"
-    learn_after: Any = "auto"
     threshold: float = 0.7
     init: Any = "nearly_uniform"
     init_words: str = "all"
@@ -182,7 +179,6 @@ class FeaturePartitionMixture(ScoredMixture):
     n_sweeps: int = 400
     n_kept: int = 100
     n_flips: int | None = None
-    n_settling: Any = "auto"
     outlier_size: int = 1
     random_state: Any = 0
     n_jobs: int | None = None
@@ -220,24 +216,52 @@ class FeaturePartitionMixture(ScoredMixture):
                 fit_once, documents, start, hyperparameters, seed=seed, threads=engine, progress=progress
             )
             best = best_of_starts(n_init, lambda restart, name: fit_from(restart=restart, name=name))
-        self._keep(matrix, used, best.labels, best.mixture, best.order)
-        self.word_relevance_ = best.relevance
+        self._set_fitted(matrix, used, best)
         self.discriminative_words_ = best.relevance > self.threshold
-        self._word_prior, self._likelihood = best.word_prior, self.likelihood
-        self._word_means, self._background_parameters = best.word_means, best.background_parameters
-        self.background_distribution_ = best.background_parameters / best.background_parameters.sum()
-        self.alpha_, self.omega_ = best.hyperparameters.alpha, best.hyperparameters.omega
-        self.lambda_, self.beta_ = best.hyperparameters.word_prior, best.hyperparameters.background_prior
-        self.cluster_weights_ = best.cluster_weights
-        self.n_iter_, self.converged_ = best.n_iterations, best.converged
-        self.trace_, self.objective_, self.merit_ = best.trace, best.objective, best.merit
+        self._likelihood = self.likelihood
         return self
 
     @property
     def components_(self) -> NDArray[np.float64]:
         """The means of η_i: clusters × words."""
         check_is_fitted(self)
-        return self._word_means
+        return self._fitted.word_means
+
+    @property
+    def word_relevance_(self) -> NDArray[np.float64]:
+        """ω_j, or the share of the samples kept in which the word was discriminative."""
+        return self._fitted.relevance
+
+    @property
+    def background_distribution_(self) -> NDArray[np.float64]:
+        """The mean of η_0."""
+        parameters = self._fitted.background_parameters
+        return np.asarray(parameters / parameters.sum())
+
+    @property
+    def alpha_(self) -> float:
+        """α at the end."""
+        return self._fitted.hyperparameters.alpha
+
+    @property
+    def omega_(self) -> float:
+        """ω at the end."""
+        return self._fitted.hyperparameters.omega
+
+    @property
+    def lambda_(self) -> NDArray[np.float64]:
+        """λ of each word at the end."""
+        return self._fitted.hyperparameters.word_prior
+
+    @property
+    def beta_(self) -> NDArray[np.float64]:
+        """β of each word at the end."""
+        return self._fitted.hyperparameters.background_prior
+
+    @property
+    def merit_(self) -> float:
+        """What starts are compared by."""
+        return self._fitted.merit
 
     def _settings_chosen(self) -> Defaults:
         """The settings given, and the defaults of those that are "auto"."""
@@ -246,7 +270,7 @@ class FeaturePartitionMixture(ScoredMixture):
             **{name: value for name, value in given.items() if not isinstance(value, str)}
         )
 
-    def _make_fit(self, n_words: int, start: Hyperparameters) -> Callable[..., FittedFeaturePartition]:
+    def _make_fit(self, n_words: int, start: Hyperparameters) -> Callable[..., FittedWordSplit]:
         """What is called with the documents and a start."""
         learned = check_learned(self.learn, self.inference, start)
         if not self.partition:
@@ -256,9 +280,9 @@ class FeaturePartitionMixture(ScoredMixture):
         if self.inference == "variational":
             settings = VariationalSettings(
                 n_clusters=n_clusters,
-                partition=bool(self.partition),
+                splits_words=bool(self.partition),
                 learned=learned,
-                learn_after=LEARN_AFTER if self.learn_after == "auto" else int(self.learn_after),
+                learn_after=LEARN_AFTER,
                 beta_prior=priors.background,
                 choice=self.choice,
                 max_iter=int(self.max_iter),
@@ -269,13 +293,13 @@ class FeaturePartitionMixture(ScoredMixture):
         quarter = n_sweeps // 4
         settings = BlockedGibbsSettings(
             n_clusters=n_clusters,
-            partition=bool(self.partition),
+            splits_words=bool(self.partition),
             normalised=normalised,
             learned=learned,
             priors=priors,
             starting_words=self.init_words,
-            learn_after=quarter if self.learn_after == "auto" else int(self.learn_after),
-            n_settling=int(normalised) * quarter if self.n_settling == "auto" else int(self.n_settling),
+            learn_after=quarter,
+            n_settling=quarter if normalised else 0,
             n_flips=n_words if self.n_flips is None else int(self.n_flips),
             n_sweeps=n_sweeps,
             n_kept=min(int(self.n_kept), n_sweeps),
@@ -286,10 +310,10 @@ class FeaturePartitionMixture(ScoredMixture):
         return Representation(matrix)
 
     def _log_constants(self, matrix: Any) -> NDArray[np.float64]:
-        relevance, background_logs = self.word_relevance_, expected_logs(self._background_parameters)
+        relevance, background_logs = self.word_relevance_, expected_logs(self._fitted.background_parameters)
         logs = (1.0 - relevance) * background_logs
         if self._likelihood == "normalised":
-            word_totals = np.bincount(self._fitted_matrix.indices, self._fitted_matrix.data, relevance.size)
+            word_totals = np.bincount(self._matrix.indices, self._matrix.data, relevance.size)
             shares = expected_logs(1.0 + np.array([relevance @ word_totals, (1.0 - relevance) @ word_totals]))
             logs = logs + relevance * shares[0] + (1.0 - relevance) * shares[1]
         return np.asarray(matrix @ logs)
@@ -301,13 +325,13 @@ class FeaturePartitionMixture(ScoredMixture):
         of Gibbs sampling, each the most frequent one of its document, need not all be what is predicted.
         """
         check_is_fitted(self)
-        components, order = self._mixture.components, self._order
+        components, order = self._fitted.mixture.components, self._fitted.order
         known = components._replace(
             weights=np.ascontiguousarray(components.weights[:, order]),
             scales=components.scales[order],
             offsets=components.offsets[:, order],
         )
-        mixture = self._mixture._replace(components=known, log_weights=self._mixture.log_weights[order])
+        mixture = self._fitted.mixture._replace(components=known, log_weights=self._fitted.mixture.log_weights[order])
         return self._assign(self._check(X, reset=False), mixture).labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -328,16 +352,16 @@ class FeaturePartitionMixture(ScoredMixture):
 
     def _by_size(self, assigned: Assigned) -> Assigned:
         """Clusters by size, then all that hold no document as one column; labels are for `predict` alone."""
-        known = assigned.posteriors[:, self._order]
-        empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._order)
+        known = assigned.posteriors[:, self._fitted.order]
+        empty = np.setdiff1d(np.arange(assigned.posteriors.shape[1]), self._fitted.order)
         new = assigned.posteriors[:, empty].sum(axis=1)
         new[np.isnan(known).any(axis=1)] = np.nan  # of documents without words, also where no cluster is empty
         return assigned._replace(posteriors=np.column_stack([known, new]))
 
     def _whole(self) -> Mixture:
         """One cluster of all training documents, with the same words discriminative."""
-        documents = CountedDocuments(self._fitted_matrix)
-        theta = Hyperparameters(self.alpha_, self.omega_, self._word_prior, self.beta_)
+        documents = CountedDocuments(self._matrix)
+        theta = Hyperparameters(self.alpha_, self.omega_, self._fitted.word_prior, self.beta_)
         with threads(self.n_jobs) as engine:
             state = VariationalState(
                 documents, theta, np.ones((documents.n_documents, 1)), self.word_relevance_, False, engine
@@ -347,4 +371,4 @@ class FeaturePartitionMixture(ScoredMixture):
 
     def _word_values(self) -> NDArray[np.float64]:
         """Background words stand for no cluster."""
-        return np.where(self.discriminative_words_, self._word_means, 0.0)
+        return np.where(self.discriminative_words_, self._fitted.word_means, 0.0)

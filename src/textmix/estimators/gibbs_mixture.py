@@ -108,7 +108,7 @@ class GibbsMixture(PartitionMixture):
             settings = self._sampler_settings(n_documents, inference)
             partition = fit_partition(counts, whole, start, beta, prior, settings, seed, progress)
         n_clusters = int(partition.labels.max(initial=-1)) + 1
-        return self._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, inference)
+        return self._set_fitted(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, inference)
 
     def fit_disk(self, corpus: ShardedCorpus, checkpoint: Checkpoint | None = None) -> Self:
         """Find the clusters of a corpus on disk; with a checkpoint the run goes on where an earlier one broke off.
@@ -129,7 +129,7 @@ class GibbsMixture(PartitionMixture):
         with progress.task("looking through", total=corpus.n_documents) as task:
             source = deal_out_disk(corpus, beta, task.advance)
         fitted = self._fit_parallel(source, start, beta, prior, seed_from(self.random_state), progress, checkpoint)
-        return self._keep(fitted.partition, fitted.count_words(corpus), None, "parallel")
+        return self._set_fitted(fitted.partition, fitted.count_words(corpus), None, "parallel")
 
     def _check_prior(self, n_documents: int, inference: str) -> Prior:
         gibbs = inference == "gibbs"

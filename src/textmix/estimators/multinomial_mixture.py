@@ -100,7 +100,7 @@ class MultinomialMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """P_y(l): clusters × words."""
         check_is_fitted(self)
-        return np.asarray(np.exp(self._mixture.components.weights[:, self._order].T))
+        return np.asarray(np.exp(self._fitted.mixture.components.weights[:, self._fitted.order].T))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> Multinomial:
         return Multinomial(float(self.smoothing))

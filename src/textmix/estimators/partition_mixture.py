@@ -13,7 +13,6 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
@@ -26,15 +25,11 @@ from textmix.results.words import ScoredWord, top_words
 
 
 class PartitionMixture(DocumentMixture):
-    """A Dirichlet-multinomial mixture whose clusters are known; its subclasses say how they are found.
-
-    The counts that were fitted are kept, not copied, for attributes that are computed on request; a pickle holds them.
-    """
+    """A Dirichlet-multinomial mixture whose clusters are known; its subclasses say how they are found."""
 
     alpha: Any
     beta: Any
     polish: bool
-    n_jobs: int | None
     _fitted: FittedMixture
     _counts: scipy.sparse.csr_array | None
 
@@ -42,7 +37,7 @@ class PartitionMixture(DocumentMixture):
     def _alpha_of(self, prior: Prior) -> float:
         """α by the name that users know."""
 
-    def _keep(
+    def _set_fitted(
         self,
         partition: FittedPartition,
         word_counts: scipy.sparse.csr_array,
@@ -66,7 +61,7 @@ class PartitionMixture(DocumentMixture):
             prior=partition.prior,
             unit=float(partition.unit),
             polished=bool(self.polish),
-            twins=partition.twins,
+            n_identical=partition.n_identical,
             trace=partition.trace,
             n_sweeps=int(partition.n_sweeps),
             converged=bool(partition.converged),
@@ -76,24 +71,19 @@ class PartitionMixture(DocumentMixture):
             known_clusters=known_clusters or {},
             known_documents=np.empty(0, np.int64) if known_documents is None else known_documents,
         )
-        return self._hold_counts(counts)
+        return self._set_counts(counts)
 
     def restore(self, mixture: FittedMixture, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> Self:
         """Make this estimator, which has the same parameters, the one that was fitted."""
         self._fitted = mixture
         self.n_features_in_ = int(mixture.cluster_word_counts.shape[1])
         self._vocabulary = vocabulary
-        return self._hold_counts(counts)
+        return self._set_counts(counts)
 
-    def _hold_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
+    def _set_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
         self._counts = counts
-        for made_on_request in ("_probabilities", "_outlier_scores"):
-            self.__dict__.pop(made_on_request, None)
+        self._forget("_probabilities", "_outlier_scores")
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to tell."""
-        return "_fitted" in self.__dict__
 
     @property
     def mixture_(self) -> FittedMixture:
@@ -101,24 +91,9 @@ class PartitionMixture(DocumentMixture):
         return replace(self._fitted, parameters=plain_parameters(self))
 
     @property
-    def labels_(self) -> NDArray[np.int32]:
-        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
-        return self._fitted.labels
-
-    @property
-    def cluster_sizes_(self) -> NDArray[np.int64]:
-        """The number of training documents of each cluster."""
-        return self._fitted.cluster_sizes
-
-    @property
     def cluster_word_counts_(self) -> scipy.sparse.csr_array:
         """Sums of the training documents of each cluster: clusters × words."""
         return self._fitted.cluster_word_counts
-
-    @property
-    def n_clusters_(self) -> int:
-        """The number of clusters."""
-        return int(self._fitted.cluster_sizes.size)
 
     @property
     def alpha_(self) -> float | NDArray[np.float64]:
@@ -129,21 +104,6 @@ class PartitionMixture(DocumentMixture):
     def beta_(self) -> float | NDArray[np.float64]:
         """β as given, or the last that was drawn."""
         return self._fitted.beta
-
-    @property
-    def trace_(self) -> dict[str, NDArray[Any]]:
-        """One array a name, with one entry a sweep."""
-        return self._fitted.trace
-
-    @property
-    def n_iter_(self) -> int:
-        """Sweeps done."""
-        return self._fitted.n_sweeps
-
-    @property
-    def converged_(self) -> bool:
-        """Whether fitting ended by itself."""
-        return self._fitted.converged
 
     @property
     def log_joint_(self) -> float:
@@ -162,9 +122,9 @@ class PartitionMixture(DocumentMixture):
             raise ValueError("clusters with an alpha of their own can be neither merged nor split")
         n_clusters = int(labels.max(initial=-1)) + 1
         prior = fitted.prior._replace(max_clusters=max(fitted.prior.max_clusters, n_clusters))
-        scored = score_labels(counts, fitted.unit == 1.0, labels, fitted.beta, prior)
+        scored, word_counts = score_labels(counts, fitted.unit == 1.0, labels, fitted.beta, prior)
         partition = replace(scored, trace=fitted.trace, n_sweeps=fitted.n_sweeps, converged=fitted.converged)
-        other._keep(partition, sum_by_cluster(counts, partition.labels, n_clusters), counts, fitted.inference)
+        other._set_fitted(partition, word_counts, counts, fitted.inference)
         # A label need not be the most probable one any more.
         other._fitted = replace(other._fitted, polished=False)
         return other
@@ -175,13 +135,7 @@ class PartitionMixture(DocumentMixture):
         Whether a new cluster would be more probable than any of these is in the last column of `predict_proba`.
         """
         scorer, counts = self._scorer_and_counts(X)
-        labels = np.full(counts.shape[0], -1, np.int32)
-        if self.n_clusters_ == 0:
-            return labels
-        for block in scorer.blocks(counts):
-            known = ~np.isnan(block.log_existing)
-            labels[block.rows][known] = np.argmax(block.probabilities[known, :-1], axis=1)
-        return labels
+        return scorer.most_probable(counts)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each cluster and, in the last column, of a new one; NaN for documents without words."""
@@ -195,10 +149,6 @@ class PartitionMixture(DocumentMixture):
         """log p(d | the fitted clusters) of each new document, as a sequence of words."""
         scorer, counts = self._scorer_and_counts(X)
         return scorer.log_densities(counts, int(self.cluster_sizes_.sum()))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
 
     def perplexity(self, X: Any = None) -> float:
         """exp(−Σ log p(d) / Σ length) of new documents at the posterior means of the clusters (X-DMM, eq. 3).
@@ -224,7 +174,7 @@ class PartitionMixture(DocumentMixture):
             for block in self._scorer(self._fitted.unit).blocks(self._training_counts(), self.labels_):
                 probabilities[block.rows] = block.probabilities
             if self._fitted.polished:
-                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._fitted.twins)
+                settle_ties(probabilities, self.labels_, self.cluster_sizes_, self._fitted.n_identical)
             self._probabilities = probabilities
         return self._probabilities
 

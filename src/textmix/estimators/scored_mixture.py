@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from textmix.corpus.matrix import is_sparse, sum_by_cluster
 from textmix.engines.threads import threads
 from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
-from textmix.inference.em import Assigned, Documents, Mixture, assign_documents
+from textmix.inference.em import Assigned, DocumentVectors, assign_documents
+from textmix.inference.starts import FittedComponents
 from textmix.inference.vectors import DenseVectors, SparseVectors, split_off_lone_words
+from textmix.models.components import Mixture
 from textmix.results.words import ScoredWord, top_components
 
 
@@ -30,26 +33,10 @@ class Representation(NamedTuple):
 
 
 class ScoredMixture(DocumentMixture):
-    """Base of EMMixture and FeaturePartitionMixture.
+    """Base of EMMixture and FeaturePartitionMixture."""
 
-    What was fitted is kept, not copied, for attributes that are computed on request: it must not be changed
-    afterwards, and a pickle holds it.
-    """
-
-    n_jobs: int | None
-    n_clusters_: int
-    _mixture: Mixture
-    _order: NDArray[np.int64]  # the mixture's clusters by falling size
-
-    @property
-    def labels_(self) -> NDArray[np.int32]:
-        """The cluster of each training document, 0, 1, … by falling size; −1 without words."""
-        return self._labels
-
-    @property
-    def cluster_sizes_(self) -> NDArray[np.int64]:
-        """The number of training documents of each cluster."""
-        return self._cluster_sizes
+    _fitted: FittedComponents
+    _matrix: Any  # what was fitted
 
     @abstractmethod
     def _represent(self, matrix: Any, *, fitting: bool = False, density: bool = False) -> Representation:
@@ -72,7 +59,7 @@ class ScoredMixture(DocumentMixture):
 
     def _density(self) -> Mixture:
         """The fitted mixture as a probability distribution over documents."""
-        return self._mixture._replace(sharpness=1.0)
+        return self._fitted.mixture._replace(sharpness=1.0)
 
     def _for_lengths(self, mixture: Mixture, lengths: NDArray[np.float64]) -> Mixture:
         """The mixture for documents of these distinct lengths."""
@@ -82,28 +69,27 @@ class ScoredMixture(DocumentMixture):
         """What the probability of a document has beside that of the mixture's form, the same in every cluster."""
         return 0.0
 
-    def _keep(
-        self,
-        matrix: Any,
-        used: NDArray[np.bool_],
-        labels: NDArray[np.int32],
-        mixture: Mixture,
-        order: NDArray[np.int64],
-    ) -> None:
-        """What all attributes and predictions come from: labels of the documents in use, and the mixture."""
-        self._labels = np.full(used.size, -1, np.int32)
-        self._labels[used] = labels
-        self.n_clusters_ = int(labels.max(initial=-1)) + 1
-        self._cluster_sizes = np.bincount(labels, minlength=self.n_clusters_)
-        self._mixture, self._order = mixture, order
-        self._fitted_matrix = matrix
-        for cached in ("_probabilities", "_outlier_scores", "_cluster_word_counts"):
-            self.__dict__.pop(cached, None)
+    def _set_fitted(self, matrix: Any, used: NDArray[np.bool_], fitted: FittedComponents) -> None:
+        """Make this the fit that all attributes and predictions come from; its labels are of the documents in use."""
+        labels = np.full(used.size, -1, np.int32)
+        labels[used] = fitted.labels
+        self._fitted, self._matrix = replace(fitted, labels=labels), matrix
+        self._forget("_probabilities", "_outlier_scores", "_cluster_word_counts")
+
+    @property
+    def cluster_weights_(self) -> NDArray[np.float64]:
+        """The prior weight of each cluster."""
+        return self._fitted.cluster_weights
+
+    @property
+    def objective_(self) -> float:
+        """What fitting has raised."""
+        return self._fitted.objective
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster of each new document, −1 for one without words."""
         check_is_fitted(self)
-        return self._by_size(self._assign(self._check(X, reset=False), self._mixture)).labels
+        return self._by_size(self._assign(self._check(X, reset=False), self._fitted.mixture)).labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of each cluster, NaN for documents without words.
@@ -120,16 +106,12 @@ class ScoredMixture(DocumentMixture):
         matrix = self._check(X, reset=False)
         return self._assign(matrix, self._density(), density=True).log_sums + self._log_constants(matrix)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
-
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """Each training document's probability of each cluster, as `predict_proba` gives it."""
         check_is_fitted(self)
         if "_probabilities" not in self.__dict__:
-            self._probabilities = self._posteriors(self._fitted_matrix)
+            self._probabilities = self._posteriors(self._matrix)
         return self._probabilities
 
     @property
@@ -137,7 +119,7 @@ class ScoredMixture(DocumentMixture):
         """Sums of the training documents of each cluster: clusters × words."""
         check_is_fitted(self)
         if "_cluster_word_counts" not in self.__dict__:
-            self._cluster_word_counts = sum_by_cluster(self._fitted_matrix, self.labels_, self.n_clusters_)
+            self._cluster_word_counts = sum_by_cluster(self._matrix, self.labels_, self.n_clusters_)
         return self._cluster_word_counts
 
     @property
@@ -149,8 +131,8 @@ class ScoredMixture(DocumentMixture):
         """
         check_is_fitted(self)
         if "_outlier_scores" not in self.__dict__:
-            log_mixture = self._assign(self._fitted_matrix, self._density(), density=True).log_sums
-            log_whole = self._assign(self._fitted_matrix, self._whole(), density=True).log_sums
+            log_mixture = self._assign(self._matrix, self._density(), density=True).log_sums
+            log_whole = self._assign(self._matrix, self._whole(), density=True).log_sums
             self._outlier_scores = np.where(self.labels_ >= 0, log_whole - log_mixture, np.nan)
         return self._outlier_scores
 
@@ -179,8 +161,8 @@ class ScoredMixture(DocumentMixture):
         return self.components_
 
     def _posteriors(self, matrix: Any) -> NDArray[np.float64]:
-        density = self._mixture.sharpness == np.inf
-        assigned = self._assign(matrix, self._density() if density else self._mixture, density=density)
+        density = self._fitted.mixture.sharpness == np.inf
+        assigned = self._assign(matrix, self._density() if density else self._fitted.mixture, density=density)
         return self._by_size(assigned).posteriors
 
     def _assign(self, matrix: Any, mixture: Mixture, *, density: bool = False) -> Assigned:
@@ -197,8 +179,8 @@ class ScoredMixture(DocumentMixture):
 
     def _by_size(self, assigned: Assigned) -> Assigned:
         """Labels and columns in the order of the clusters' sizes instead of that in which they were fitted."""
-        ranks = np.append(np.argsort(self._order), -1).astype(np.int32)  # the last: label −1 stays
-        return assigned._replace(labels=ranks[assigned.labels], posteriors=assigned.posteriors[:, self._order])
+        ranks = np.append(np.argsort(self._fitted.order), -1).astype(np.int32)  # the last: label −1 stays
+        return assigned._replace(labels=ranks[assigned.labels], posteriors=assigned.posteriors[:, self._fitted.order])
 
 
 def has_words(matrix: Any) -> NDArray[np.bool_]:
@@ -208,7 +190,9 @@ def has_words(matrix: Any) -> NDArray[np.bool_]:
     return np.asarray(np.diff(matrix.indptr) > 0)
 
 
-def make_documents(representation: Representation, used: NDArray[np.bool_]) -> tuple[Documents, NDArray[np.float64]]:
+def make_documents(
+    representation: Representation, used: NDArray[np.bool_]
+) -> tuple[DocumentVectors, NDArray[np.float64]]:
     """The documents in use, and their distinct lengths (none where the length does not enter on its own)."""
     scored, summed, lengths, sums_type = representation
     if not used.all():
@@ -220,6 +204,6 @@ def make_documents(representation: Representation, used: NDArray[np.bool_]) -> t
         scored, lone_words = split_off_lone_words(scored, sums_type)
     vectors = SparseVectors(scored, summed) if is_sparse(scored) else DenseVectors(scored)
     if lengths is None:
-        return Documents(vectors, lone_words=lone_words), np.empty(0)
+        return DocumentVectors(vectors, lone_words=lone_words), np.empty(0)
     distinct, rows = np.unique(lengths, return_inverse=True)
-    return Documents(vectors, rows.astype(np.int64), distinct.size), distinct
+    return DocumentVectors(vectors, rows.astype(np.int64), distinct.size), distinct

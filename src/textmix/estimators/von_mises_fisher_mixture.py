@@ -21,8 +21,7 @@ from textmix.estimators.counts import canonical
 from textmix.estimators.em_mixture import EMMixture
 from textmix.estimators.scored_mixture import Representation, has_words
 from textmix.inference.annealing import Constant, Rising, Schedule
-from textmix.inference.em import Mixture
-from textmix.models.components import ComponentModel
+from textmix.models.components import ComponentModel, Mixture
 from textmix.models.von_mises_fisher import (
     Directions,
     VonMisesFisher,
@@ -30,6 +29,9 @@ from textmix.models.von_mises_fisher import (
     estimate_kappa,
     log_normaliser,
 )
+
+KAPPA_STEP = 20.0  # by which a scheduled κ rises in each iteration (Zhong and Ghosh 4.3)
+MAX_KAPPA = 100.0  # of a learned κ, times the dimension
 
 
 @dataclass(eq=False, repr=False)
@@ -47,14 +49,10 @@ class VonMisesFisherMixture(EMMixture):
         kvmfs, skvmfs, softvmfs, davmfs of the paper: each document to the cluster of the largest cosine (eq. 1), to one
         drawn by P(y | x), to all by P(y | x), or to all by P(y | x) at a slowly rising κ.
     kappa : "scheduled", "learned" or float, default="scheduled"
-        The concentration of clusters. "scheduled": the same for all, kappa_step times the number of the iteration
+        The concentration of clusters. "scheduled": the same for all, 20 times the number of the iteration
         (stochastic, soft) or by `schedule` (annealed), as in the paper. "learned": one for each cluster, estimated by
-        maximum likelihood in every iteration (Banerjee et al. 2003). A number: this one for all. Neither of these goes
-        with annealing.
-    kappa_step : float, default=20.0
-        See `kappa`.
-    max_kappa : float or None, default=None
-        A learned κ is at most this; None: 100 times the dimension. (A cluster of one document would have κ = ∞.)
+        maximum likelihood in every iteration (Banerjee et al. 2003), but at most 100 times the dimension: that of a
+        cluster of one document would be ∞. A number: this one for all. Neither of these goes with annealing.
     weighting : {"auto", "log_idf", None}, default="auto"
         "log_idf": counts are multiplied by log(N / N_w), N documents of which N_w have the word. None: they are taken
         as they are. "auto": "log_idf" for whole counts in which that leaves anything, None for all else.
@@ -64,24 +62,9 @@ class VonMisesFisherMixture(EMMixture):
     schedule : (start, factor, stop) or None, default=None
         κ while annealing; None: (1, 1.1, 500) as in the paper.
     init : "random", "documents" or array of shape (n_documents,), default="documents"
-        Start from a random partition, from n_clusters random documents, or from labels 0 … n_clusters − 1 (anything for
-        documents without words).
-    n_init : int, default=1
-        Starts, of which the one with the best objective is kept.
-    max_iter : int, default=20
-        Iterations at the most; while annealing, at each temperature.
-    tol : float, default=1e-3
-        Stop when the objective changes by less than this share of its rise since the first iteration. While annealing:
-        at the last temperature; before, go on to the next when it changes by less than this share of itself. 0: all
-        iterations.
-    outlier_size : int, default=1
-        Documents in clusters of at most so many documents are outliers.
-    random_state : int, Generator, RandomState or None, default=0
-        The same number gives the same labels; None: others at each fit. NumPy's global state is never touched.
-    n_jobs : int or None, default=None
-        Threads; −1: as many as cores. Results do not depend on it.
-    progress : bool or None, default=None
-        Whether to show a progress bar when a fit takes long; None: on a terminal.
+        As for MultinomialMixture.
+    n_init, max_iter, tol, outlier_size, random_state, n_jobs, progress
+        As for MultinomialMixture, and so are the attributes not described here.
 
     Attributes
     ----------
@@ -95,13 +78,6 @@ class VonMisesFisherMixture(EMMixture):
         as belonging to its nearest. (What documents were assigned by is in trace_["sharpness"].)
     log_idf_ : array of shape (n_words,) or None
         Weights of the words, if they were weighted.
-    n_clusters_, cluster_sizes_, cluster_word_counts_
-        Number of clusters that hold documents (if some of n_clusters do not, a warning says so, and they come last in
-        `components_` and `predict_proba`), documents of each, sums of X of each (sparse).
-    cluster_weights_ : array of shape (n_clusters,)
-        α.
-    probabilities_, outliers_, outlier_scores_
-        See their own descriptions; computed on request.
     trace_ : dict of arrays, one entry an iteration
         objective, n_clusters, n_moved, n_reseeded (clusters that had become empty and got a random document of the
         largest, hard and stochastic assignment only), sharpness (κ; 1 if learned), seconds.
@@ -113,16 +89,12 @@ class VonMisesFisherMixture(EMMixture):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EMMixture._parameter_constraints,
         "kappa": [StrOptions({"scheduled", "learned"}), Interval(Real, 0, None, closed="neither")],
-        "kappa_step": [Interval(Real, 0, None, closed="neither")],
-        "max_kappa": [Interval(Real, 0, None, closed="neither"), None],
         "weighting": [StrOptions({"auto", "log_idf"}), None],
     }
     _default_schedule = (1.0, 1.1, 500.0)
 
     _: KW_ONLY
     kappa: float | str = "scheduled"
-    kappa_step: float = 20.0
-    max_kappa: float | None = None
     weighting: str | None = "auto"
     init: Any = "documents"
 
@@ -136,7 +108,7 @@ class VonMisesFisherMixture(EMMixture):
     def components_(self) -> NDArray[np.float64]:
         """μ_y: clusters × words."""
         check_is_fitted(self)
-        weights = self._mixture.components.weights[:, self._order].astype(np.float64)
+        weights = self._fitted.mixture.components.weights[:, self._fitted.order].astype(np.float64)
         lengths = column_lengths(weights)
         return np.ascontiguousarray((weights / np.where(lengths > 0.0, lengths, 1.0)).T)
 
@@ -151,19 +123,19 @@ class VonMisesFisherMixture(EMMixture):
 
     def _final_kappa(self) -> NDArray[np.float64]:
         if self._kappa_is_learned:
-            components = self._mixture.components
-            return np.asarray(components.scales * column_lengths(components.weights))[self._order]
-        if self._mixture.sharpness == np.inf:
+            components = self._fitted.mixture.components
+            return np.asarray(components.scales * column_lengths(components.weights))[self._fitted.order]
+        if self._fitted.mixture.sharpness == np.inf:
             cosines = self.objective_
         else:
-            nearest = self._assign(self._fitted_matrix, self._mixture._replace(sharpness=np.inf))
+            nearest = self._assign(self._matrix, self._fitted.mixture._replace(sharpness=np.inf))
             cosines = float(nearest.log_sums.sum())
         resultant = cosines / int(self.cluster_sizes_.sum())
         kappa = float(estimate_kappa(resultant, self.n_features_in_, self._max_kappa()))
-        return np.full(self._order.size, kappa)
+        return np.full(self._fitted.order.size, kappa)
 
     def _max_kappa(self) -> float:
-        return 100.0 * self.n_features_in_ if self.max_kappa is None else float(self.max_kappa)
+        return float(MAX_KAPPA * self.n_features_in_)
 
     def _learns_weights(self) -> bool:
         if self.weights == "auto":
@@ -173,7 +145,7 @@ class VonMisesFisherMixture(EMMixture):
     def _unannealed(self) -> Schedule:
         if self._kappa_is_learned:
             return Constant(1.0)
-        return Rising(float(self.kappa_step)) if self.kappa == "scheduled" else Constant(float(self.kappa))
+        return Rising(KAPPA_STEP) if self.kappa == "scheduled" else Constant(float(self.kappa))
 
     def _model(self, n_words: int, lengths: NDArray[np.float64]) -> ComponentModel:
         return self._density_model(n_words, lengths) if self._kappa_is_learned else Directions()
@@ -184,8 +156,8 @@ class VonMisesFisherMixture(EMMixture):
     def _density(self) -> Mixture:
         if self._kappa_is_learned:
             return super()._density()
-        components = self._mixture.components
-        return self._mixture._replace(
+        components = self._fitted.mixture.components
+        return self._fitted.mixture._replace(
             components=components._replace(
                 scales=components.scales * self.kappa_[0],  # the same for all
                 offsets=log_normaliser(self.kappa_, self.n_features_in_)[np.newaxis],

@@ -1,4 +1,4 @@
-"""Blocked Gibbs sampling of the mixture with feature partition (DMAFP 5.2, eq. 26 to 30), and without it (DMA).
+"""Blocked Gibbs sampling of the mixture with a word split (DMAFP 5.2, eq. 26 to 30), and without it (DMA).
 
 One sweep draws, in this order, γ (Metropolis flips given the labels, the clusters' distributions integrated out), the
 distributions η_i and the weights P given labels and γ, and all labels given these. Labels depend on η_0 not at all and
@@ -23,21 +23,21 @@ from scipy.special import logit, xlogy
 
 from textmix.engines.threads import Threads
 from textmix.inference.hyperparameters import ALPHA_PRIOR, BETA_PRIOR, CountProfile, GammaPrior
+from textmix.inference.loop import Tick, run_moves
 from textmix.inference.progress import Progress
-from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
 from textmix.inference.variational import (
     DOCUMENTS,
     CountedDocuments,
-    FittedFeaturePartition,
+    FittedWordSplit,
     VariationalState,
     block_size,
     certain_posteriors,
     finish,
 )
 from textmix.kernels.em import draw_labels, multiply, split_entries, to_posteriors
-from textmix.kernels.feature_partition import INSIDE, N_CHOSEN, N_SUMS, OUTSIDE, OWN, SHARED, flip_words
-from textmix.models.feature_partition import HYPERPARAMETERS, Hyperparameters, describe, log_evidence
+from textmix.kernels.word_split import INSIDE, N_CHOSEN, N_SUMS, OUTSIDE, OWN, SHARED, flip_words
+from textmix.models.word_split import HYPERPARAMETERS, Hyperparameters, describe, log_evidence
 
 TRACE = ("log_joint", "n_clusters", "n_discriminative", "n_flipped", "n_moved", *HYPERPARAMETERS, "seconds")
 LEAST_RELEVANCE = 1e-9  # of a word in the normalised form, so that its prior stays above 0
@@ -57,7 +57,7 @@ class BlockedGibbsSettings:
     """What to sample and how long."""
 
     n_clusters: int
-    partition: bool
+    splits_words: bool
     normalised: bool
     learned: frozenset[str]
     learn_after: int  # sweeps
@@ -192,7 +192,7 @@ class BlockedGibbsState:
         total += log_evidence(self.counts, self.documents.word_totals, self.chosen, theta, self.settings.normalised)
         n_clusters, n_documents = self.settings.n_clusters, self.labels.size
         total += CountProfile.of(self.sizes, np.array([n_documents]), n_clusters).log_evidence(theta.alpha / n_clusters)
-        if self.settings.partition:
+        if self.settings.splits_words:
             n_inside = np.count_nonzero(self.chosen)
             total += float(xlogy(n_inside, theta.omega) + xlogy(self.chosen.size - n_inside, 1.0 - theta.omega))
         priors = self.settings.priors
@@ -220,13 +220,13 @@ def fit_blocked_gibbs(
     threads: Threads,
     progress: Progress,
     name: str,
-) -> FittedFeaturePartition:
+) -> FittedWordSplit:
     """Sample; labels and words are what most of the last samples say."""
     rng = generator(seed, START, restart)
     n_documents, n_words, n_clusters = documents.n_documents, documents.n_words, settings.n_clusters
     labels = rng.integers(n_clusters, size=n_documents, dtype=np.int32) if isinstance(start, str) else start.copy()
     chosen = np.ones(n_words, bool)
-    if settings.partition and settings.starting_words == "one":
+    if settings.splits_words and settings.starting_words == "one":
         chosen[:] = False
         chosen[rng.integers(n_words)] = True
     state = BlockedGibbsState(documents, hyperparameters, labels, chosen, settings, threads)
@@ -235,7 +235,7 @@ def fit_blocked_gibbs(
 
     def move(sweep: int, tick: Tick) -> Mapping[str, float]:
         rng = generator(seed, sweep, restart)
-        flips = settings.partition and sweep >= settings.n_settling
+        flips = settings.splits_words and sweep >= settings.n_settling
         n_flipped = state.flip(settings.n_flips, rng) if flips else 0
         n_moved = state.draw_labels(rng)
         if sweep >= settings.learn_after:
@@ -255,7 +255,7 @@ def fit_blocked_gibbs(
             **describe(state.hyperparameters),
         }
 
-    outcome = run(
+    outcome = run_moves(
         [move],
         n_sweeps=settings.n_sweeps,
         n_documents=n_documents,

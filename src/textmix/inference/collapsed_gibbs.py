@@ -21,16 +21,16 @@ from textmix.inference.layout import (
     n_active_clusters,
     roomy,
 )
-from textmix.inference.run import Tick
+from textmix.inference.loop import Tick
 from textmix.kernels.gibbs import place, sweep
-from textmix.kernels.state import N_MOVED, Clusters, Documents, LengthTable, Model, Prior, Scratch
+from textmix.kernels.state import N_MOVED, ClusterStatistics, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import compact_labels, log_likelihood, log_prior
 from textmix.priors.finite_dirichlet import with_idle_cluster
 
 BLOCK = 4096  # documents between two looks at the clock and at Ctrl-C
 MOVED_SHARE = 0.25  # the layout follows the clusters once so many documents have moved
 
-_NO_TWINS = np.empty(0, np.int32)
+_NONE_IDENTICAL = np.empty(0, np.int32)
 _NO_UNIFORMS = np.empty(0)
 
 
@@ -43,13 +43,13 @@ class GibbsState:
         labels: NDArray[np.int32],
         model: Model,
         prior: Prior,
-        sampler: str = "auto",
+        layout: str = "auto",
         n_fixed: int = 0,
     ) -> None:
         self.prepared = prepared
         self.model = model
         self.prior = prior
-        self.sampler = sampler
+        self.layout = layout
         self.n_documents = int(np.count_nonzero(prepared.documents.lengths))
         self.labels = labels  # −1 for documents without words; numbers may have gaps
         self.n_fixed = n_fixed  # documents, the last ones, that no sweep moves
@@ -57,7 +57,7 @@ class GibbsState:
         self.lay_out()
 
     @property
-    def for_kernels(self) -> tuple[Documents, Clusters, Model, Prior, LengthTable, Scratch]:
+    def for_kernels(self) -> tuple[Documents, ClusterStatistics, Model, Prior, LengthTable, Scratch]:
         """What every kernel of a sweep takes first; lay_out makes other clusters."""
         return self.prepared.documents, self.clusters, self.model, self.prior, self.table, self.scratch
 
@@ -73,7 +73,7 @@ class GibbsState:
 
     def sample(self, rng: np.random.Generator, tick: Tick) -> int:
         """Draw a cluster for every document once, but for the fixed ones; return how many changed theirs."""
-        return self._pass_over(lambda n: rng.random(n), _NO_TWINS, tick)
+        return self._pass_over(lambda n: rng.random(n), _NONE_IDENTICAL, tick)
 
     def place_all(self, rng: np.random.Generator, tick: Tick) -> None:
         """Give every document, in random order, a cluster given those that came before it (FGSDMM+)."""
@@ -101,15 +101,15 @@ class GibbsState:
         self.prior = prior
         self.lay_out()
 
-    def improve(self, twins: NDArray[np.int32], tick: Tick) -> int:
+    def improve(self, n_identical: NDArray[np.int32], tick: Tick) -> int:
         """Give every document once its most probable cluster; return how many changed theirs.
 
-        `twins`: how many documents are identical to each (see identical.py), or empty.
+        `n_identical`: how many documents are identical to each (see identical.py), or empty.
         """
-        return self._pass_over(lambda n: _NO_UNIFORMS, twins, tick)
+        return self._pass_over(lambda n: _NO_UNIFORMS, n_identical, tick)
 
     def _pass_over(
-        self, uniforms_for: Callable[[int], NDArray[np.float64]], twins: NDArray[np.int32], tick: Tick
+        self, uniforms_for: Callable[[int], NDArray[np.float64]], n_identical: NDArray[np.int32], tick: Tick
     ) -> int:
         n_documents = self.labels.size - self.n_fixed
         n_moved = 0
@@ -125,7 +125,7 @@ class GibbsState:
                     position,
                     last,
                     uniforms,
-                    twins,
+                    n_identical,
                 )
                 if position < last:
                     n_moved += int(self.clusters.counters[N_MOVED] - before)
@@ -159,7 +159,7 @@ class GibbsState:
                 raise ValueError(f"labels are of {n_clusters:,} clusters, but the prior allows {capacity:,}")
             capacity = roomy(grow * n_clusters, self.prior.max_clusters) + spare
         self.clusters = lay_out_clusters(
-            self.prepared, self.labels, n_clusters, capacity, self.sampler, self._pairs, labelled
+            self.prepared, self.labels, n_clusters, capacity, self.layout, self._pairs, labelled
         )
         self._tabulate()
 

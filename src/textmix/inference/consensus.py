@@ -20,11 +20,17 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.engines.threads import side_by_side
-from textmix.inference.guidance import Documents, known_clusters, known_gains, let_go, start_labels
-from textmix.inference.identical import count_twins, group_twins, put_twins_together
+from textmix.inference.identical import count_identical, group_identical, join_identical
+from textmix.inference.known_clusters import (
+    GuidedDocuments,
+    known_gains,
+    labels_of_known,
+    release_unsupported,
+    start_labels,
+)
 from textmix.inference.ordering import order_by_size
 from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition, score_labels
-from textmix.inference.progress import Progress, Task
+from textmix.inference.progress import Progress, ProgressTask
 from textmix.inference.seeds import START, generator
 from textmix.kernels.counts import document_frequencies, draw_words
 from textmix.kernels.state import Prior
@@ -33,7 +39,7 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
-_WORDS, _RUN, _AGREE, _SEEN = range(4)  # what random numbers are for
+_WORDS, _RUN, _CONSENSUS, _SEEN = range(4)  # what random numbers are for
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class ConsensusSettings:
     n_clusters: int | None = None  # that there are to be at least, if that can be
 
 
-def share_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+def drop_lone_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     """The counts without words of a single document, which tell nothing of what it has in common with others."""
     frequencies = document_frequencies(counts.indices, counts.data, counts.shape[1])
     return keep_columns(counts, frequencies > 1)
@@ -67,7 +73,7 @@ def keep_columns(counts: scipy.sparse.csr_array, kept: NDArray[np.bool_]) -> sci
     return scipy.sparse.csr_array(parts, shape=(counts.shape[0], max(int(np.count_nonzero(kept)), 1)))
 
 
-def see_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
+def limit_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
     """Documents of at most n_words words, drawn without replacement, and the columns of those words."""
     lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
     n_long = int(np.count_nonzero(lengths > n_words))
@@ -81,7 +87,7 @@ def see_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Gener
 
 
 def sample_runs(
-    documents: Documents,
+    documents: GuidedDocuments,
     whole: bool,
     settings: ConsensusSettings,
     seed: int,
@@ -106,10 +112,10 @@ def sample_runs(
             rows = np.flatnonzero(uniforms < documents.chances)
             seen = documents.take(rows)
         if whole:
-            seen = seen._replace(counts=see_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
+            seen = seen._replace(counts=limit_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
         own = int(generator(seed, _RUN, number).integers(2**63))
         fitted = fit_documents(seen, whole, settings.beta, prior, sampling, own, shared)
-        return fitted if rows is None else of_rows(fitted, rows, documents.counts.shape[0])
+        return fitted if rows is None else extend_labels(fitted, rows, documents.counts.shape[0])
 
     with progress.task("sampling", total=settings.n_runs * n_visits(documents, settings.n_sweeps)) as task:
         shared = _SharedProgress(task)
@@ -121,14 +127,14 @@ def sample_runs(
     return finished
 
 
-def n_start_clusters(documents: Documents, most: int) -> int:
+def n_start_clusters(documents: GuidedDocuments, most: int) -> int:
     """Clusters to start from: those that are known, and no more others than documents with words."""
     n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr)))
     return documents.n_known + max(1, min(most, n_with_words))
 
 
 def fit_documents(
-    documents: Documents,
+    documents: GuidedDocuments,
     whole: bool,
     beta: float,
     prior: Prior,
@@ -147,21 +153,21 @@ def fit_documents(
     start = start_labels(documents, fitted.labels, gains)
     own_seed = int(generator(seed, START, 1).integers(2**63))
     fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, own_seed, progress, n_fixed)
-    labels = let_go(fitted.labels, documents, gains)
+    labels = release_unsupported(fitted.labels, documents, gains)
     if np.array_equal(labels, fitted.labels):
         return fitted
     prior = prior._replace(max_clusters=max(prior.max_clusters, int(labels.max()) + 1))
-    scored = score_labels(documents.counts, whole, labels, beta, prior)
+    scored, _ = score_labels(documents.counts, whole, labels, beta, prior)
     return replace(fitted, labels=labels, log_joint=scored.log_joint, converged=False)
 
 
-def n_visits(documents: Documents, n_sweeps: int) -> int:
+def n_visits(documents: GuidedDocuments, n_sweeps: int) -> int:
     """How many documents the sweeps of `fit_documents` visit."""
     return n_sweeps * (int(documents.counts.shape[0]) + (documents.n_free if documents.known.size else 0))
 
 
-def of_rows(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
-    """The same of all documents, where those that were fitted are some of them."""
+def extend_labels(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
+    """The same with labels of all documents, −1 for those that were not fitted."""
     labels = np.full(n_documents, -1, np.int32)
     labels[rows] = fitted.labels
     return replace(fitted, labels=labels)
@@ -172,13 +178,15 @@ def mean_trace(runs: Sequence[FittedPartition]) -> dict[str, NDArray[np.float64]
     return {name: np.mean([run.trace[name] for run in runs], axis=0) for name in runs[0].trace}
 
 
-def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progress: Progress) -> FittedPartition:
+def find_consensus(
+    labelled: GuidedDocuments, beta: float, seed: int, n_jobs: int | None, progress: Progress
+) -> FittedPartition:
     """The same model once more, the documents' words being their labels: the most probable of some starts."""
     prior = finite_dirichlet(n_start_clusters(labelled, MAX_AGREED), 0.1)
     sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
 
     def start(number: int) -> FittedPartition:
-        own = int(generator(seed, _AGREE, number).integers(2**63))
+        own = int(generator(seed, _CONSENSUS, number).integers(2**63))
         return fit_documents(labelled, True, beta, prior, sampling, own, shared)
 
     with progress.task("agreeing", total=N_STARTS * n_visits(labelled, AGREED_SWEEPS)) as task:
@@ -187,23 +195,23 @@ def agree(labelled: Documents, beta: float, seed: int, n_jobs: int | None, progr
     return max(starts, key=lambda fitted: fitted.log_joint)
 
 
-def complete(
-    documents: Documents, agreed: NDArray[np.int32], shares_words: NDArray[np.bool_], unit: float
+def complete_labels(
+    documents: GuidedDocuments, agreed: NDArray[np.int32], shares_words: NDArray[np.bool_], unit: float
 ) -> NDArray[np.int32]:
-    """Labels by falling size of documents that have words; counts are taken in this unit.
+    """Labels of all documents that have words, in any order; counts are taken in this unit.
 
     Documents of a known cluster are in it. Those of no known one that share no word with others are alone in their
     clusters; identical documents are together.
     """
     labels, has_words = agreed.copy(), np.diff(documents.counts.indptr) > 0
-    clusters = known_clusters(labels, documents)
+    clusters = labels_of_known(labels, documents)
     missing = np.flatnonzero(clusters < 0)
     clusters[missing] = np.arange(missing.size) + labels.max(initial=-1) + 1
     labels[documents.n_free :] = np.where(has_words[documents.n_free :], clusters[documents.known], -1)
     alone = np.flatnonzero((labels < 0) & has_words & ~shares_words)
     labels[alone] = np.arange(alone.size) + max(labels.max(initial=-1), clusters.max(initial=-1)) + 1
-    put_twins_together(documents.counts, unit, labels, count_twins(documents.counts, unit), documents.known.size)
-    return order_by_size(labels)
+    join_identical(documents.counts, unit, labels, count_identical(documents.counts, unit), documents.known.size)
+    return labels
 
 
 def split_off(
@@ -219,21 +227,21 @@ def split_off(
     in it (`known` is not −1). A document fits by the mean of the logarithms of how frequent its words are among the
     others of its cluster.
     """
-    twins = group_twins(counts, unit)
+    groups = group_identical(counts, unit)
     with_words = np.flatnonzero(labels >= 0)
     rows = np.repeat(np.arange(labels.size), np.diff(counts.indptr))
     cells = np.unique(labels[rows].astype(np.int64) * counts.shape[1] + counts.indices, return_inverse=True)[1]
     among_others = np.bincount(cells, counts.data)[cells] - counts.data
     fits = np.bincount(rows, np.log(among_others + 1.0), labels.size) / np.maximum(np.diff(counts.indptr), 1)
     labels, n_found = labels.copy(), int(labels.max(initial=-1)) + 1
-    n_different = np.bincount(np.unique(np.column_stack((labels, twins))[with_words], axis=0)[:, 0])  # in each cluster
-    stays = np.isin(twins, twins[known >= 0])
+    n_different = np.bincount(np.unique(np.column_stack((labels, groups))[with_words], axis=0)[:, 0])  # in each cluster
+    stays = np.isin(groups, groups[known >= 0])
     for document in with_words[np.argsort(fits[with_words], kind="stable")]:
         if n_found >= n_clusters:
             break
         own = labels[document]
         if own < n_different.size and n_different[own] > 1 and not stays[document]:
-            labels[twins == twins[document]] = n_found
+            labels[groups == groups[document]] = n_found
             n_different[own] -= 1
             n_found += 1
     return order_by_size(labels)
@@ -241,9 +249,9 @@ def split_off(
 
 def check_number(counts: scipy.sparse.csr_array, n_clusters: int, unit: float, known: NDArray[np.int32]) -> None:
     """Raise ValueError if there cannot be so many clusters: too few different documents."""
-    twins, has_words = group_twins(counts, unit), np.diff(counts.indptr) > 0
+    groups, has_words = group_identical(counts, unit), np.diff(counts.indptr) > 0
     own = np.unique(known[has_words & (known >= 0)])
-    others = np.unique(twins[has_words & ~np.isin(twins, twins[known >= 0])])
+    others = np.unique(groups[has_words & ~np.isin(groups, groups[known >= 0])])
     if n_clusters > own.size + others.size:
         what = "of the texts are different" if own.size == 0 else "can be kept apart, given what is known of the texts"
         raise ValueError(f"n_clusters is {n_clusters:,}, but only {own.size + others.size:,} {what}")
@@ -289,10 +297,10 @@ class _StoppedError(Exception):
     """Ctrl-C, to a thread."""
 
 
-class _SharedTask(Task):
+class _SharedTask(ProgressTask):
     """What a thread tells of its progress goes to a task of all; it ends at the next block of documents if told to."""
 
-    def __init__(self, shared: Task | None, lock: Lock, stop: Event) -> None:
+    def __init__(self, shared: ProgressTask | None, lock: Lock, stop: Event) -> None:
         super().__init__("", 0, None)
         self._shared, self._lock, self._stop = shared, lock, stop
 
@@ -308,11 +316,11 @@ class _SharedTask(Task):
 class _SharedProgress(Progress):
     """Progress of several runs at once: their sweeps count, polishing does not."""
 
-    def __init__(self, shared: Task) -> None:
+    def __init__(self, shared: ProgressTask) -> None:
         super().__init__(shown=False)
         self._shared, self._lock, self.stop = shared, Lock(), Event()
 
     @contextmanager
-    def task(self, name: str, total: int) -> Iterator[Task]:
+    def task(self, name: str, total: int) -> Iterator[ProgressTask]:
         """Work of one of the runs."""
         yield _SharedTask(self._shared if name == "sampling" else None, self._lock, self.stop)

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from textmix.engines.threads import Threads
 from textmix.inference.annealing import Constant, Course, Rising, Schedule
-from textmix.inference.ordering import order_by_size
+from textmix.inference.loop import Tick, run_moves
+from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
-from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
-from textmix.inference.starts import best_of_starts
+from textmix.inference.starts import FittedComponents, best_of_starts
 from textmix.inference.vectors import LoneWords, Vectors
 from textmix.kernels.em import choose_best, draw_labels, to_posteriors
-from textmix.models.components import ComponentModel, Components, Statistics
+from textmix.models.components import ComponentModel, Components, Mixture, SufficientStatistics
 
 BLOCK = 1024  # documents scored at a time
 SHAKE = 0.1
@@ -37,21 +37,13 @@ SHAKE = 0.1
 ASSIGNMENTS = ("hard", "stochastic", "soft", "annealed")
 
 
-class Documents(NamedTuple):
+class DocumentVectors(NamedTuple):
     """Vectors of documents, and the row of the models' offsets that each needs (None: there is one row)."""
 
     vectors: Vectors
     offset_rows: NDArray[np.int64] | None = None
     n_offset_rows: int = 1
     lone_words: LoneWords | None = None  # only where every document belongs to one cluster (hard, stochastic)
-
-
-class Mixture(NamedTuple):
-    """Clusters as estimated: all that is needed to assign documents."""
-
-    components: Components
-    log_weights: NDArray[np.float64]  # log α_y
-    sharpness: float  # 1/T; ∞ is hard assignment
 
 
 @dataclass(frozen=True)
@@ -66,27 +58,12 @@ class EMSettings:
     tol: float
 
 
-@dataclass(frozen=True)
-class FittedEM:
-    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
-
-    labels: NDArray[np.int32]
-    mixture: Mixture
-    order: NDArray[np.int64]  # the mixture's clusters by falling size, those without documents last
-    objective: float
-    merit: float  # what starts are compared by
-    trace: dict[str, NDArray[np.float64]]
-    n_iterations: int
-    converged: bool
-    interrupted: bool
-
-
 class EMState:
     """Documents, where they belong at present, and the models estimated from that."""
 
     def __init__(
         self,
-        documents: Documents,
+        documents: DocumentVectors,
         model: ComponentModel,
         labels: NDArray[np.int32],
         settings: EMSettings,
@@ -178,7 +155,7 @@ class EMState:
             self.posteriors *= rng.uniform(1.0 - SHAKE, 1.0 + SHAKE, self.posteriors.shape)
             self.posteriors /= self.posteriors.sum(axis=1, keepdims=True)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self) -> SufficientStatistics:
         vectors, n_clusters = self.documents.vectors, self.settings.n_clusters
         rows, n_rows = self.documents.offset_rows, self.documents.n_offset_rows
         if self.posteriors is None or self._starting:
@@ -188,9 +165,9 @@ class EMState:
             sums = vectors.sum_labels(self.labels, n_clusters, self.model.sums_type, self.threads)
             lone = self.documents.lone_words
             if lone is None:
-                return Statistics(sums, sizes.astype(np.float64))
+                return SufficientStatistics(sums, sizes.astype(np.float64))
             squares = np.bincount(self.labels[used], lone.squares[used], n_clusters).astype(np.float64)
-            return Statistics(sums, sizes.astype(np.float64), squares)
+            return SufficientStatistics(sums, sizes.astype(np.float64), squares)
         if rows is None:
             masses = self.posteriors.sum(axis=0, keepdims=True)
         else:
@@ -198,7 +175,7 @@ class EMState:
                 (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
             )
             masses = np.asarray(by_row @ self.posteriors)
-        return Statistics(vectors.sum_posteriors(self.posteriors, self.model.sums_type, self.threads), masses)
+        return SufficientStatistics(vectors.sum_posteriors(self.posteriors, self.model.sums_type, self.threads), masses)
 
 
 class Assigned(NamedTuple):
@@ -209,7 +186,7 @@ class Assigned(NamedTuple):
     log_sums: NDArray[np.float64]  # log Σ_y α_y p(x | y)^sharpness
 
 
-def assign_documents(documents: Documents, mixture: Mixture, threads: Threads) -> Assigned:
+def assign_documents(documents: DocumentVectors, mixture: Mixture, threads: Threads) -> Assigned:
     """Where documents belong, old or new: eq. 3, eq. 7 at a sharpness other than 1, the likeliest cluster at ∞."""
     n_documents, n_clusters = documents.vectors.n_documents, mixture.log_weights.size
     assigned = Assigned(np.empty(n_documents, np.int32), np.empty((n_documents, n_clusters)), np.empty(n_documents))
@@ -223,7 +200,7 @@ def assign_documents(documents: Documents, mixture: Mixture, threads: Threads) -
     return assigned
 
 
-def estimate_one_cluster(documents: Documents, model: ComponentModel, threads: Threads) -> Mixture:
+def estimate_one_cluster(documents: DocumentVectors, model: ComponentModel, threads: Threads) -> Mixture:
     """A mixture of one cluster that holds all documents."""
     settings = EMSettings(1, "hard", Constant(), learn_weights=False, max_iter=1, tol=0.0)
     state = EMState(documents, model, np.zeros(documents.vectors.n_documents, np.int32), settings, threads)
@@ -247,7 +224,7 @@ def to_assignments(
 
 
 def score(
-    documents: Documents,
+    documents: DocumentVectors,
     components: Components,
     first: int,
     last: int,
@@ -268,7 +245,7 @@ def score(
 
 
 def fit_mixture(
-    documents: Documents,
+    documents: DocumentVectors,
     model: ComponentModel,
     start: NDArray[np.int32] | str,
     settings: EMSettings,
@@ -276,18 +253,17 @@ def fit_mixture(
     seed: int,
     threads: Threads,
     progress: Progress,
-) -> FittedEM:
+) -> FittedComponents:
     """Run EM from n_init starts and keep the one with the best objective."""
 
-    def fit(restart: int, name: str) -> FittedEM:
+    def fit(restart: int, name: str) -> FittedComponents:
         labels = _starting_labels(documents.vectors.n_documents, start, settings.n_clusters, seed, restart)
         return _fit_once(documents, model, labels, settings, seed, restart, threads, progress, name)
 
     best = best_of_starts(n_init, fit)
-    n_clusters = int(best.labels.max(initial=-1)) + 1
-    if n_clusters < settings.n_clusters:
+    if best.n_clusters < settings.n_clusters:
         warnings.warn(
-            f"{n_clusters} clusters found, n_clusters is {settings.n_clusters}: the others hold no document",
+            f"{best.n_clusters} clusters found, n_clusters is {settings.n_clusters}: the others hold no document",
             stacklevel=2,
         )
     return best
@@ -308,7 +284,7 @@ def _starting_labels(
 
 
 def _fit_once(
-    documents: Documents,
+    documents: DocumentVectors,
     model: ComponentModel,
     labels: NDArray[np.int32],
     settings: EMSettings,
@@ -317,7 +293,7 @@ def _fit_once(
     threads: Threads,
     progress: Progress,
     name: str,
-) -> FittedEM:
+) -> FittedComponents:
     state = EMState(documents, model, labels, settings, threads)
     course = Course(settings.schedule, settings.max_iter, settings.tol)
 
@@ -339,7 +315,7 @@ def _fit_once(
             "sharpness": sharpness,
         }
 
-    outcome = run(
+    outcome = run_moves(
         [move],
         n_sweeps=course.max_iterations,
         n_documents=labels.size,
@@ -362,17 +338,18 @@ def _fit_once(
     weights = weights.copy() if lone is None else lone.put_back(weights, state.estimated_from)
     mixture = mixture._replace(components=mixture.components._replace(weights=weights))
     labels = order_by_size(state.labels)
-    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
-    order[labels] = state.labels
-    return FittedEM(
+    order = slots_in_order(state.labels, labels)
+    order = np.append(order, np.setdiff1d(np.arange(settings.n_clusters), order))
+    return FittedComponents(
         labels=labels,
         mixture=mixture,
-        order=np.append(order, np.setdiff1d(np.arange(settings.n_clusters), order)),
+        order=order,
+        cluster_weights=np.exp(mixture.log_weights[order]),
         objective=objective,
         # Rising schedules end at different sharpnesses, at which objectives cannot be compared; at ∞ they can.
         merit=state.sum_of_best() if isinstance(settings.schedule, Rising) else objective,
         trace=outcome.trace.arrays(),
-        n_iterations=outcome.n_sweeps,
+        n_sweeps=outcome.n_sweeps,
         converged=course.converged,
         interrupted=outcome.interrupted,
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from textmix.kernels.counts import hash_rows
 
 
-def group_twins(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int64]:
+def group_identical(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int64]:
     """For each document the number of its group of identical documents.
 
     Two documents are taken as identical when their counts, in units of the sampler, have the same 64-bit hash: two
@@ -19,31 +19,35 @@ def group_twins(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int64
     return np.unique(hashes, return_inverse=True)[1].astype(np.int64)
 
 
-def count_twins(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int32]:
+def count_identical(counts: scipy.sparse.csr_array, unit: float) -> NDArray[np.int32]:
     """How many documents are identical to each, itself counted."""
-    groups = group_twins(counts, unit)
+    groups = group_identical(counts, unit)
     return np.bincount(groups)[groups].astype(np.int32)
 
 
-def are_first(twins: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+def are_first(groups: NDArray[np.int64], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether a document is the first of those that are identical to it and have its label; −1 is a label too."""
-    first = np.zeros(twins.size, bool)
-    first[np.unique(twins * (labels.max(initial=-1) + 2) + labels, return_index=True)[1]] = True
+    first = np.zeros(groups.size, bool)
+    first[np.unique(groups * (labels.max(initial=-1) + 2) + labels, return_index=True)[1]] = True
     return first
 
 
-def put_twins_together(
-    counts: scipy.sparse.csr_array, unit: float, labels: NDArray[np.int32], twins: NDArray[np.int32], n_fixed: int = 0
+def join_identical(
+    counts: scipy.sparse.csr_array,
+    unit: float,
+    labels: NDArray[np.int32],
+    n_identical: NDArray[np.int32],
+    n_fixed: int = 0,
 ) -> bool:
     """Give identical documents, in place, the label that most of them have; whether any label changed.
 
     The last n_fixed documents keep their labels; what is identical to some of them gets the label that most of these
     have.
     """
-    several = np.flatnonzero((twins > 1) & (labels >= 0))
+    several = np.flatnonzero((n_identical > 1) & (labels >= 0))
     if several.size == 0:
         return False
-    groups = group_twins(counts[several], unit)
+    groups = group_identical(counts[several], unit)
     is_fixed = several >= labels.size - n_fixed
     pairs, first, pair_of = np.unique(
         np.column_stack((groups, labels[several])), axis=0, return_index=True, return_inverse=True

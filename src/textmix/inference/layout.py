@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.kernels import counts as count_kernels
-from textmix.kernels.state import N_SLOTS, Clusters, Documents, LengthTable, Model, Prior, Scratch
+from textmix.kernels.state import N_SLOTS, ClusterStatistics, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import count_pairs, move_lists_to_rows
 from textmix.kernels.weights import FEWEST_SUMS, SUMMED_TOGETHER, fill_bases
 
@@ -119,12 +119,12 @@ def make_clusters(
     pair_slots: NDArray[np.uint32] | None = None,
     n_clusters: int | None = None,
     n_free: int = 0,
-) -> Clusters:
+) -> ClusterStatistics:
     """Clusters of these statistics, one in every slot unless n_clusters says otherwise, every list as long as its room.
 
     What else is not given is empty: labels where none are sampled, rows, the slots of pairs where only counts are read.
     """
-    return Clusters(
+    return ClusterStatistics(
         labels=np.empty(0, np.int32) if labels is None else labels,
         sizes=sizes,
         totals=totals,
@@ -143,13 +143,13 @@ def lay_out_clusters(
     labels: NDArray[np.int32],
     n_clusters: int,
     capacity: int,
-    sampler: str,
+    layout: str,
     pairs: PairRoom,
     labelled: bool = False,
-) -> Clusters:
+) -> ClusterStatistics:
     """Count the statistics of labels 0 … n_clusters − 1, with room for `capacity` clusters; `pairs` is overwritten.
 
-    Words in many clusters get a row with a column a slot, others a list of (cluster, count) pairs; `sampler` is "auto",
+    Words in many clusters get a row with a column a slot, others a list of (cluster, count) pairs; `layout` is "auto",
     or "dense" (every word a row), or "sparse" (none). "auto" spends on rows at most half the memory of the lists.
     labelled: slots belong to their clusters for good.
     """
@@ -165,8 +165,8 @@ def lay_out_clusters(
         n_free=0 if labelled else capacity,
     )
     count_pairs(documents, clusters)
-    n_rows = n_words if sampler == "dense" else 0
-    if sampler == "auto":
+    n_rows = n_words if layout == "dense" else 0
+    if layout == "auto":
         n_rows = int(np.count_nonzero(clusters.list_lengths > ROW_SHARE * n_clusters))
         n_rows = min(n_rows, documents.words.size // capacity)
     clusters = clusters._replace(rows=np.zeros((n_rows, capacity), count_type))
@@ -182,7 +182,7 @@ def plain_length_limit(n_tokens: int, max_word_total: int, model: Model) -> int:
     return int(PLAIN_POWERS / math.log10(2.0 + widest))
 
 
-def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, prior: Prior) -> LengthTable:
+def build_length_table(prepared: Prepared, clusters: ClusterStatistics, model: Model, prior: Prior) -> LengthTable:
     """The table of the most frequent document lengths; it takes at most half the memory of the counts."""
     lengths = prepared.documents.lengths
     limit = plain_length_limit(int(lengths.sum()), prepared.max_word_total, model)
@@ -191,7 +191,7 @@ def build_length_table(prepared: Prepared, clusters: Clusters, model: Model, pri
 
 
 def tabulate_lengths(
-    frequencies: NDArray[np.int64], n_numbers: int, clusters: Clusters, model: Model, prior: Prior
+    frequencies: NDArray[np.int64], n_numbers: int, clusters: ClusterStatistics, model: Model, prior: Prior
 ) -> LengthTable:
     """The table of the most frequent of the lengths 0, 1, …, each of which so many documents have.
 
@@ -216,7 +216,7 @@ def tabulate_lengths(
     return table
 
 
-def build_scratch(clusters: Clusters, table: LengthTable) -> Scratch:
+def build_scratch(clusters: ClusterStatistics, table: LengthTable) -> Scratch:
     """Working space for as many slots as there are, and documents as long as the table's longest."""
     n, length = clusters.sizes.size + 1, table.row_of_length.size
     return Scratch(
@@ -234,6 +234,6 @@ def roomy(n_clusters: int, max_clusters: int) -> int:
     return max(min(n_clusters + n_clusters // 4 + SPARE_SLOTS, max_clusters), n_clusters, 1)
 
 
-def n_active_clusters(clusters: Clusters) -> int:
+def n_active_clusters(clusters: ClusterStatistics) -> int:
     """How many clusters hold documents."""
     return int(np.count_nonzero(clusters.sizes[: clusters.counters[N_SLOTS]]))

@@ -9,7 +9,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.ordering import order_by_size
-from textmix.kernels.merging import Rows, add_rows, costs_of_merging, fill_terms
+from textmix.kernels.merging import WordWeights, add_rows, costs_of_merging, fill_terms
 
 MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
 KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
@@ -112,10 +112,10 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
     return Merges(n_clusters, pairs, lost)
 
 
-def lay_out(matrix: scipy.sparse.csr_array, values: NDArray[Any], room: int) -> Rows:
+def lay_out(matrix: scipy.sparse.csr_array, values: NDArray[Any], room: int) -> WordWeights:
     """The rows of a clusters × words matrix, with other values for its entries, and room for so many in all."""
     n_entries = matrix.nnz
-    rows = Rows(
+    rows = WordWeights(
         matrix.indptr[:-1].astype(np.int64),
         matrix.indptr[1:].astype(np.int64),
         np.empty(room, np.int32),
@@ -144,7 +144,7 @@ def _merge_after_lumping(word_weights: scipy.sparse.csr_array, apart: NDArray[np
     return Merges(n_given, np.vstack((first, numbers[merges.pairs])), costs)
 
 
-def _close_gaps(clusters: NDArray[np.int64], rows: Rows) -> int:
+def _close_gaps(clusters: NDArray[np.int64], rows: WordWeights) -> int:
     """Move the rows of clusters that are left to the front; return the place after them."""
     free = 0
     for cluster in clusters[np.argsort(rows.starts[clusters], kind="stable")]:

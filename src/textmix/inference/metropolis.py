@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from textmix.inference.collapsed_gibbs import BLOCK, GibbsState
-from textmix.inference.run import Tick
+from textmix.inference.loop import Tick
 from textmix.kernels.metropolis import metropolis_sweep
 from textmix.kernels.state import N_REFRESHED, Alias, Proposals
 
@@ -25,7 +25,6 @@ class MetropolisSettings:
     """How Metropolis-Hastings sweeps follow on Gibbs sweeps."""
 
     period: int | None = None  # sweeps until a document is refreshed; None: as many as there are clusters at the switch
-    n_steps: int = 1  # proposals in a sweep
     switch: int | None = None  # Gibbs sweeps before; None: until few documents move
 
 

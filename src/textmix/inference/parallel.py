@@ -23,7 +23,7 @@ from textmix.inference.seeds import generator
 from textmix.inference.sharded import select_documents
 from textmix.kernels.gibbs import NEW
 from textmix.kernels.parallel import DRAW, add_changes, list_changes, merge_changes, spread_rows, sweep_independently
-from textmix.kernels.state import Clusters, Documents, LengthTable, Logs, Model, Prior
+from textmix.kernels.state import ClusterStatistics, Documents, LengthTable, Logs, Model, Prior
 from textmix.priors.finite_dirichlet import of_occupied
 
 ABSENT_SHARE = 1e-9  # of all β, below which a difference of sums is taken for rounding
@@ -32,7 +32,7 @@ WORD_PROBABILITIES = 2**32 - 2  # in place of a shard's number: random numbers f
 MEANS, SAMPLED, UNCOLLAPSED = "means", "sampled", "uncollapsed"
 
 
-class ClusterStatistics(NamedTuple):
+class SweepStatistics(NamedTuple):
     """What is known of the clusters: all that documents are drawn from, whatever their labels have been before."""
 
     sizes: NDArray[np.int64]  # documents of each label
@@ -51,7 +51,7 @@ class SweepTask(NamedTuple):
     form: str
     taken_out: bool
     mode: int  # DRAW, BEST or SCORE
-    statistics: ClusterStatistics
+    statistics: SweepStatistics
     model: Model
     prior: Prior
     n_with_words: int
@@ -61,7 +61,7 @@ class SweepTask(NamedTuple):
 class Working(NamedTuple):
     """The statistics as kernels take them: clusters that hold documents in the slots 0, 1, …."""
 
-    clusters: Clusters
+    clusters: ClusterStatistics
     table: LengthTable
     logs: Logs
     prior: Prior
@@ -90,9 +90,9 @@ class Improvement(NamedTuple):
     discontent: NDArray[np.int64]
 
 
-def no_statistics(n_labels: int, n_words: int, count_type: Any) -> ClusterStatistics:
+def no_statistics(n_labels: int, n_words: int, count_type: Any) -> SweepStatistics:
     """Those of no documents."""
-    return ClusterStatistics(
+    return SweepStatistics(
         np.zeros(n_labels, np.int64),
         np.zeros(n_labels, np.int64),
         np.zeros(n_words + 1, np.int64),
@@ -108,9 +108,9 @@ class Merger:
     over the statistics.
     """
 
-    def __init__(self, statistics: ClusterStatistics) -> None:
+    def __init__(self, statistics: SweepStatistics) -> None:
         sizes, totals, starts, labels, counts = statistics
-        self._statistics = ClusterStatistics(sizes.copy(), totals.copy(), starts, labels, counts.copy())
+        self._statistics = SweepStatistics(sizes.copy(), totals.copy(), starts, labels, counts.copy())
         self._waiting: list[Changes] = []
         self._n_waiting = 0
 
@@ -125,13 +125,13 @@ class Merger:
         if self._n_waiting > max(self._statistics.counts.size // 4, FEWEST_MERGED):
             self.finish()
 
-    def finish(self) -> ClusterStatistics:
+    def finish(self) -> SweepStatistics:
         """The statistics after all that was added."""
         sizes, totals, *pairs = self._statistics
         if self._n_waiting > 0 or not self._statistics.counts.all():
             columns = [np.concatenate(arrays) for arrays in zip(*self._waiting, strict=True)]
             self._waiting, self._n_waiting = [], 0
-            self._statistics = ClusterStatistics(sizes, totals, *merge_changes(*pairs, *columns, sizes.size))
+            self._statistics = SweepStatistics(sizes, totals, *merge_changes(*pairs, *columns, sizes.size))
         return self._statistics
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from textmix.corpus.shards import ShardedCorpus, deal_out
 from textmix.engines.engine import Engine
 from textmix.inference.freed import return_freed_memory
+from textmix.inference.loop import Tick, Trace, run_moves
 from textmix.inference.ordering import order_by_size, slots_in_order
-from textmix.inference.parallel import MEANS, ClusterStatistics
+from textmix.inference.parallel import MEANS, SweepStatistics
 from textmix.inference.parallel_state import SAMPLE_SWEEPS, ParallelState, start_from_sample
 from textmix.inference.partition import FittedPartition
 from textmix.inference.progress import Progress
-from textmix.inference.run import Tick, Trace, run
 from textmix.inference.sharded import ShardedDocuments
 from textmix.inference.stopping import settled_by_perplexity
 from textmix.kernels.state import Prior
@@ -56,7 +56,7 @@ class FittedParallel:
     """A fitted partition, and the statistics that its clusters have under the labels they had before."""
 
     partition: FittedPartition
-    statistics: ClusterStatistics
+    statistics: SweepStatistics
     slots: NDArray[np.int64]  # the former label of each cluster
 
     def count_words(self, corpus: ShardedCorpus) -> scipy.sparse.csr_array:
@@ -148,7 +148,7 @@ def _fitted(state: ParallelState, saved: Saved, converged: bool, beta: float | N
     slots = slots_in_order(labels, ordered)
     partition = FittedPartition(
         labels=ordered,
-        twins=np.empty(0, np.int32),
+        n_identical=np.empty(0, np.int32),
         trace=Trace(saved.trace).arrays(),
         n_sweeps=len(saved.trace["n_moved"]),
         converged=converged,
@@ -184,7 +184,7 @@ def _sample(
         checkpoint.save(saved)
         return saved.settled
 
-    outcome = run(
+    outcome = run_moves(
         [move],
         n_sweeps=max(settings.n_sweeps, int(state.n_unlabelled > 0)) - n_done,
         n_documents=source.n_documents,
@@ -216,7 +216,7 @@ def _polish(
         checkpoint.save(saved)
         return saved.polished
 
-    outcome = run(
+    outcome = run_moves(
         [greedy_move],
         n_sweeps=0 if saved.polished else MAX_GREEDY_PASSES - first,
         n_documents=state.source.n_documents,

@@ -17,10 +17,11 @@ from textmix.corpus.shards import deal_out, put_together
 from textmix.engines.engine import Engine
 from textmix.inference.collapsed_gibbs import GibbsState
 from textmix.inference.layout import betas_of_words, make_clusters, plain_length_limit
+from textmix.inference.loop import Tick
 from textmix.inference.parallel import (
     MEANS,
-    ClusterStatistics,
     Merger,
+    SweepStatistics,
     SweepTask,
     forget_working,
     improve_shard,
@@ -29,7 +30,6 @@ from textmix.inference.parallel import (
     sweep_shard,
 )
 from textmix.inference.perplexity import perplexity
-from textmix.inference.run import Tick
 from textmix.inference.seeds import START, generator
 from textmix.inference.sharded import ShardedDocuments, join
 from textmix.kernels.parallel import BEST, DRAW, SCORE
@@ -93,7 +93,7 @@ class ParallelState:
         self._task = self._task._replace(statistics=merger.finish())
 
     @property
-    def statistics(self) -> ClusterStatistics:
+    def statistics(self) -> SweepStatistics:
         """Of the labels as they are."""
         return self._task.statistics
 

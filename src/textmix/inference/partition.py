@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from textmix.corpus.matrix import sum_by_cluster
 from textmix.inference.collapsed_gibbs import GibbsState
-from textmix.inference.hyperparameters import GammaPrior
-from textmix.inference.identical import count_twins, put_twins_together
+from textmix.inference.hyperparameters import GammaPrior, LearnedPrior
+from textmix.inference.identical import count_identical, join_identical
 from textmix.inference.layout import betas_of_words, fixed_point_scale, prepare_documents
-from textmix.inference.learned_prior import LearnedPrior
+from textmix.inference.loop import RunOutcome, Tick, Trace, run_moves
 from textmix.inference.metropolis import MetropolisSettings, MetropolisSweeps
 from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
-from textmix.inference.run import Outcome, Tick, Trace, run
 from textmix.inference.scoring import log_joint
 from textmix.inference.seeds import START, generator
 from textmix.inference.stopping import WINDOW, no_document_moved, settled_sampler
@@ -40,7 +39,7 @@ class SamplerSettings:
 
     n_sweeps: int
     tol: float
-    sampler: str
+    layout: str  # "auto", "sparse" or "dense": see lay_out_clusters
     polish: bool
     alpha_prior: GammaPrior | None = None  # None: α is held
     beta_prior: GammaPrior | None = None
@@ -52,7 +51,7 @@ class FittedPartition:
     """Labels 0, 1, … by falling size (−1: no words) and how they came about."""
 
     labels: NDArray[np.int32]
-    twins: NDArray[np.int32]  # see count_twins; empty where the partition was not polished
+    n_identical: NDArray[np.int32]  # see count_identical; empty where the partition was not polished
     trace: dict[str, NDArray[np.float64]]
     n_sweeps: int
     converged: bool
@@ -91,7 +90,7 @@ def fit_partition(
     labels[~has_words] = -1
     betas = betas_of_words(beta, prepared.words)
     model = dirichlet_multinomial(betas, counts.shape[1], prepared.unit, prepared.max_word_total)
-    state = GibbsState(prepared, labels, model, prior, settings.sampler, n_fixed)
+    state = GibbsState(prepared, labels, model, prior, settings.layout, n_fixed)
     if isinstance(start, str):
         with progress.task("starting", total=has_words.size) as task:
             state.place_all(generator(seed, START), task.advance)
@@ -99,7 +98,7 @@ def fit_partition(
     if settings.alpha_prior is not None or settings.beta_prior is not None:
         learned = LearnedPrior(state, counts, settings.alpha_prior, settings.beta_prior)
     sampler = Sampler(state, learned, settings, seed)
-    outcome = run(
+    outcome = run_moves(
         [sampler.sweep],
         n_sweeps=settings.n_sweeps,
         n_documents=has_words.size,
@@ -109,12 +108,12 @@ def fit_partition(
         columns=_trace_columns(settings),
     )
     sampler.finish()
-    converged, twins = outcome.stopped_by_itself, np.empty(0, np.int32)
+    converged, n_identical = outcome.stopped_by_itself, np.empty(0, np.int32)
     interrupted = outcome.interrupted
     if settings.polish and not interrupted:
         try:
-            twins = count_twins(counts, prepared.unit)
-            converged, interrupted = _polish(state, counts, twins, progress)
+            n_identical = count_identical(counts, prepared.unit)
+            converged, interrupted = _polish(state, counts, n_identical, progress)
         except KeyboardInterrupt:
             warnings.warn("polishing interrupted: this is what had been reached", stacklevel=2)
             converged, interrupted = False, True
@@ -123,7 +122,7 @@ def fit_partition(
     labels = order_by_size(state.labels)
     return FittedPartition(
         labels=labels,
-        twins=twins,
+        n_identical=n_identical,
         trace=outcome.trace.arrays(),
         n_sweeps=outcome.n_sweeps,
         converged=converged,
@@ -140,23 +139,23 @@ def score_labels(
     labels: NDArray[np.int32],
     beta: float | NDArray[np.float64],
     prior: Prior,
-) -> FittedPartition:
-    """A partition that is given, not sampled: its clusters ordered by size, and what it scores."""
+) -> tuple[FittedPartition, scipy.sparse.csr_array]:
+    """A partition that is given, not sampled, and the word counts of its clusters; labels stay as they are."""
     labels = np.where(np.diff(counts.indptr) > 0, labels, -1).astype(np.int32)
     sizes = np.bincount(labels[labels >= 0])
     word_counts = sum_by_cluster(counts, labels, sizes.size)
-    ordered, total = order_by_size(labels), float(counts.data.sum(dtype=np.float64))
-    return FittedPartition(
-        labels=ordered,
-        twins=np.empty(0, np.int32),
+    partition = FittedPartition(
+        labels=labels,
+        n_identical=np.empty(0, np.int32),
         trace={},
         n_sweeps=0,
         converged=False,
         log_joint=log_joint(sizes, word_counts, beta, prior),
-        unit=1.0 / fixed_point_scale(total, whole),
+        unit=1.0 / fixed_point_scale(float(counts.data.sum(dtype=np.float64)), whole),
         beta=beta,
-        prior=of_occupied(prior, slots_in_order(labels, ordered)),
+        prior=prior,
     )
+    return partition, word_counts
 
 
 def _trace_columns(settings: SamplerSettings) -> list[str]:
@@ -182,7 +181,7 @@ class Sampler:
         self._levelled = settled_sampler(settings.tol, state.n_documents)
 
     def sweep(self, index: int, tick: Tick) -> Mapping[str, float]:
-        """One sweep, as run.Move has it."""
+        """One sweep, as loop.Move has it."""
         state, rng = self._state, generator(self._seed, index)
         if self._metropolis is not None:
             n_moved, n_refreshed = self._metropolis.sample(index, rng, tick, frozen=index >= self._first_frozen)
@@ -205,7 +204,7 @@ class Sampler:
         self._moved.append(n_moved)
         if self._few_move() if wanted.switch is None else index + 1 >= wanted.switch:
             period = wanted.period or max(self._state.n_clusters, 1)
-            self._metropolis = MetropolisSweeps(self._state, period, wanted.n_steps)
+            self._metropolis = MetropolisSweeps(self._state, period)
             self._n_frozen = min(period, self._settings.n_sweeps // FROZEN_PART)
             self._first_frozen -= self._n_frozen
             window = max(WINDOW, min(period, LONGEST_WINDOW))
@@ -226,16 +225,16 @@ class Sampler:
 
 
 def _polish(
-    state: GibbsState, counts: scipy.sparse.csr_array, twins: NDArray[np.int32], progress: Progress
+    state: GibbsState, counts: scipy.sparse.csr_array, n_identical: NDArray[np.int32], progress: Progress
 ) -> tuple[bool, bool]:
     """Move documents to their most probable option until none moves; whether that was reached, or interrupted."""
 
     def greedy_move(sweep: int, tick: Tick) -> Mapping[str, float]:
-        return {"n_moved": state.improve(twins, tick)}
+        return {"n_moved": state.improve(n_identical, tick)}
 
     passes_left = MAX_PASSES
     while passes_left > 0:
-        outcome: Outcome = run(
+        outcome: RunOutcome = run_moves(
             [greedy_move],
             n_sweeps=passes_left,
             n_documents=state.labels.size,
@@ -245,8 +244,8 @@ def _polish(
             columns=("n_moved",),
         )
         passes_left -= outcome.n_sweeps
-        # Twins can only be apart here where each of them is alone, or for want of empty clusters.
-        together = not put_twins_together(counts, state.prepared.unit, state.labels, twins, state.n_fixed)
+        # Identical documents can only be apart here where each of them is alone, or for want of empty clusters.
+        together = not join_identical(counts, state.prepared.unit, state.labels, n_identical, state.n_fixed)
         if together or outcome.interrupted:
             return outcome.stopped_by_itself, outcome.interrupted
         state.lay_out()

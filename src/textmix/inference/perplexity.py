@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from textmix.inference.layout import build_scratch, plain_length_limit, tabulate_lengths
 from textmix.kernels.counts import count_lengths
 from textmix.kernels.parallel import SCORE, sweep_independently, take_log_ratios
-from textmix.kernels.state import Clusters, Documents, Logs, Model, Prior
+from textmix.kernels.state import ClusterStatistics, Documents, Logs, Model, Prior
 
 FEWEST_WORDS = 1e-12  # of a document; fractional counts may be as small as that
 LARGEST_LOG = math.log(sys.float_info.max)
 
 
-def log_predictive(documents: Documents, clusters: Clusters, model: Model, prior: Prior) -> float:
+def log_predictive(documents: Documents, clusters: ClusterStatistics, model: Model, prior: Prior) -> float:
     """Σ log p(w_d) over documents that have words, relative to an empty cluster of weight 1; see `perplexity`.
 
     clusters.labels: the documents' own clusters, −1 for documents that are in none. The model is one at the mean.
@@ -50,7 +50,7 @@ def log_predictive(documents: Documents, clusters: Clusters, model: Model, prior
     )
 
 
-def make_logs(clusters: Clusters, model: Model, prior: Prior) -> Logs:
+def make_logs(clusters: ClusterStatistics, model: Model, prior: Prior) -> Logs:
     """Logarithms for clusters as they lie in a sampler's memory."""
     sizes = clusters.sizes
     alphas = prior.pseudo_counts[np.minimum(np.arange(sizes.size), prior.pseudo_counts.size - 1)]

@@ -15,7 +15,7 @@ from rich.progress import Progress as RichProgress
 SHOW_AFTER = 1.0  # seconds; shorter work shows nothing
 
 
-class Task:
+class ProgressTask:
     """One piece of work, told how much is done; the bar appears when it takes long."""
 
     def __init__(self, name: str, total: int, console: Console | None) -> None:
@@ -68,9 +68,9 @@ class Progress:
         self._console = Console(file=stream) if visible else None
 
     @contextmanager
-    def task(self, name: str, total: int) -> Iterator[Task]:
+    def task(self, name: str, total: int) -> Iterator[ProgressTask]:
         """Work under a name, with a total (0: not known)."""
-        task = Task(name, total, self._console)
+        task = ProgressTask(name, total, self._console)
         try:
             yield task
         finally:

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from textmix.inference.layout import make_clusters
 from textmix.inference.perplexity import log_predictive, perplexity, sum_log_betas
 from textmix.kernels.conditionals import conditional_probabilities
-from textmix.kernels.state import Clusters, Documents, Model, Prior
+from textmix.kernels.state import ClusterStatistics, Documents, Model, Prior
 from textmix.models.dirichlet_multinomial import dirichlet_multinomial
 
 BLOCK_BYTES = 1 << 25  # of probabilities computed at a time
@@ -59,7 +59,7 @@ def log_joint(
 class PartitionScorer:
     """Conditionals given a finished partition, which is held fixed."""
 
-    clusters: Clusters
+    clusters: ClusterStatistics
     model: Model
     prior: Prior
 
@@ -116,6 +116,16 @@ class PartitionScorer:
             *result[1:],
         )
         return result
+
+    def most_probable(self, counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
+        """The most probable cluster of each new document, −1 for one without words, or if there is no cluster."""
+        labels = np.full(counts.shape[0], -1, np.int32)
+        if int(self.clusters.counters[0]) == 0:
+            return labels
+        for block in self.blocks(counts):
+            known = ~np.isnan(block.log_existing)
+            labels[block.rows][known] = np.argmax(block.probabilities[known, :-1], axis=1)
+        return labels
 
     def log_densities(self, counts: scipy.sparse.csr_array, n_documents: int) -> NDArray[np.float64]:
         """log p(d | the partition) of new documents, as sequences of words; 0 for a document without words."""

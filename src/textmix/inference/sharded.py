@@ -13,8 +13,8 @@ from scipy.special import gammaln
 
 from textmix.corpus.shards import DamagedError, ShardCounts, ShardedCorpus, count_shards
 from textmix.inference.layout import Prepared, prepare_documents
+from textmix.inference.loop import Tick
 from textmix.inference.perplexity import sum_log_betas
-from textmix.inference.run import Tick
 from textmix.kernels.counts import count_lengths, leave_out_words
 from textmix.kernels.state import Documents
 

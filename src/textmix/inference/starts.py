@@ -1,26 +1,44 @@
-"""Several starts, of which the best is kept."""
+"""What one start of EM, variational inference or blocked Gibbs sampling ends with, and the best of several starts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmix.models.components import Mixture
 
 
-class Fitted(Protocol):
-    """A finished run, as far as starts are compared."""
+@dataclass(frozen=True)
+class FittedComponents:
+    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
+
+    labels: NDArray[np.int32]  # −1 for documents without words
+    mixture: Mixture
+    order: NDArray[np.int64]  # the mixture's clusters by falling size; those without documents last, if at all
+    cluster_weights: NDArray[np.float64]  # in that order
+    objective: float
+    merit: float  # what starts are compared by: the larger, the better
+    trace: dict[str, NDArray[np.float64]]
+    n_sweeps: int
+    converged: bool
+    interrupted: bool  # by Ctrl-C; no other start follows then
 
     @property
-    def merit(self) -> float:
-        """What starts are compared by: the larger, the better."""
-        ...
+    def n_clusters(self) -> int:
+        """Clusters that hold documents."""
+        return int(self.labels.max(initial=-1)) + 1
 
     @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it; no other start follows then."""
-        ...
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """The number of documents of each of these."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
 
 
-FittedType = TypeVar("FittedType", bound=Fitted)
+FittedType = TypeVar("FittedType", bound=FittedComponents)
 
 
 def best_of_starts(n_starts: int, fit: Callable[[int, str], FittedType]) -> FittedType:

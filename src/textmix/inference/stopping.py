@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from textmix.inference.run import Trace
+from textmix.inference.loop import Trace
 
 WINDOW = 5  # sweeps that are compared with as many before them
 

@@ -1,4 +1,4 @@
-"""Mean-field variational inference for the mixture with feature partition (DMAFP 5.1), and without it (DMA).
+"""Mean-field variational inference for the mixture with a word split (DMAFP 5.1), and without it (DMA).
 
 The posterior is approximated by independent distributions (eq. 15): a Dirichlet for the clusters' weights (σ), for each
 cluster's words (τ_i) and for the background (τ_0), a probability ω_j for each word to be discriminative, and
@@ -24,17 +24,25 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, logit, xlogy
 
 from textmix.engines.threads import Threads
-from textmix.inference.em import Documents, Mixture, score, to_assignments
+from textmix.inference.em import DocumentVectors, score, to_assignments
 from textmix.inference.hyperparameters import FLAT, GammaPrior, maximise_dirichlet, maximise_symmetric
-from textmix.inference.ordering import order_by_size
+from textmix.inference.loop import Tick, run_moves
+from textmix.inference.ordering import order_by_size, slots_in_order
 from textmix.inference.progress import Progress
-from textmix.inference.run import Tick, run
 from textmix.inference.seeds import START, generator
+from textmix.inference.starts import FittedComponents
 from textmix.inference.vectors import SparseVectors
-from textmix.kernels.variational import update_words
-from textmix.models.components import Components
-from textmix.models.dirichlet import dirichlet_divergence, dirichlet_entropy, expected_logs, log_beta
-from textmix.models.feature_partition import HYPERPARAMETERS, Hyperparameters, describe
+from textmix.kernels.word_split import update_words
+from textmix.models.components import Components, Mixture
+from textmix.models.word_split import (
+    HYPERPARAMETERS,
+    Hyperparameters,
+    describe,
+    dirichlet_divergence,
+    dirichlet_entropy,
+    expected_logs,
+    log_beta,
+)
 
 DOCUMENTS = 256  # scored at a time, or a BLOCKS-th of all
 WORDS = 512  # updated at a time, likewise
@@ -72,7 +80,7 @@ class VariationalState:
         hyperparameters: Hyperparameters,
         posteriors: NDArray[np.float64],
         relevance: NDArray[np.float64],
-        partition: bool,
+        splits_words: bool,
         threads: Threads,
     ) -> None:
         self.documents = documents
@@ -81,7 +89,7 @@ class VariationalState:
         # How many clusters a column stands for: one, or all those that no document belongs to, which are equal.
         self.copies = np.ones(posteriors.shape[1])
         self.relevance = relevance  # ω_j
-        self.partition = partition  # False: ω_j stays as it is, and there is no background (DMA)
+        self.splits_words = splits_words  # False: ω_j stays as it is, and there is no background (DMA)
         self.threads = threads
         self.labels = np.argmax(posteriors, axis=1).astype(np.int32)
         self.beta_prior: GammaPrior = FLAT  # its density is part of the bound
@@ -97,7 +105,7 @@ class VariationalState:
         background_parameters = theta.background_prior + (1.0 - self.relevance) * word_totals
         log_weights = expected_logs(weight_parameters, copies)
         background_logs = expected_logs(background_parameters)
-        log_odds = logit(theta.omega) - word_totals * background_logs if self.partition else np.zeros(n_words)
+        log_odds = logit(theta.omega) - word_totals * background_logs if self.splits_words else np.zeros(n_words)
         relevance, log_sums, log_normalisers, expected = self._update_words(sums, totals, log_odds)
         log_prior_normaliser = log_beta(theta.word_prior)
         divergence = n_clusters * log_prior_normaliser - log_normalisers + expected
@@ -106,7 +114,7 @@ class VariationalState:
         divergence += dirichlet_divergence(weight_parameters, weights_prior, log_weights, copies)
         entropy += dirichlet_entropy(weight_parameters, log_weights, copies)
         shared = 0.0
-        if self.partition:
+        if self.splits_words:
             divergence += dirichlet_divergence(background_parameters, theta.background_prior, background_logs)
             entropy += dirichlet_entropy(background_parameters, background_logs)
             word_entropy = -float((xlogy(relevance, relevance) + xlogy(1.0 - relevance, 1.0 - relevance)).sum())
@@ -143,7 +151,7 @@ class VariationalState:
                 totals_digamma,
                 self.hyperparameters.word_prior,
                 log_odds,
-                not self.partition,
+                not self.splits_words,
                 relevance,
                 log_sums,
                 log_gammas,
@@ -162,7 +170,7 @@ class VariationalState:
         """Eq. 22, and the bound. Returns how many documents have another most probable cluster than before."""
 
         def assign_block(first: int, last: int) -> tuple[float, int]:
-            scores = score(Documents(self.documents.vectors), self.mixture.components, first, last)
+            scores = score(DocumentVectors(self.documents.vectors), self.mixture.components, first, last)
             labels = np.empty(last - first, np.int32)
             value = to_assignments(scores, self.mixture, labels, np.empty(last - first))
             scores[scores < NEGLIGIBLE] = 0.0
@@ -192,7 +200,7 @@ class VariationalState:
         if "alpha" in learned and n_clusters > 1:
             a = maximise_symmetric(n_clusters, 1, self._total_log_weight)
             theta = theta._replace(alpha=n_clusters * a)
-        if "omega" in learned and self.partition:
+        if "omega" in learned and self.splits_words:
             omega = float(np.clip(self.relevance.mean(), LEAST_OMEGA, 1.0 - LEAST_OMEGA))
             theta = theta._replace(omega=omega)
         if "lambda_vector" in learned:
@@ -217,7 +225,7 @@ class VariationalSettings:
     """How to start and how long to go on."""
 
     n_clusters: int
-    partition: bool
+    splits_words: bool
     learned: frozenset[str]
     learn_after: int  # iterations
     beta_prior: GammaPrior
@@ -227,24 +235,14 @@ class VariationalSettings:
 
 
 @dataclass(frozen=True)
-class FittedFeaturePartition:
-    """Labels 0, 1, … by falling size, the mixture in the order it was fitted in, and how they came about."""
+class FittedWordSplit(FittedComponents):
+    """The same with the words; `order` has the clusters that hold documents, `objective` is the bound, or a mean."""
 
-    labels: NDArray[np.int32]
-    order: NDArray[np.int64]  # the mixture's clusters that hold documents, by falling size
-    mixture: Mixture
     word_prior: NDArray[np.float64]  # λ as the mixture has it: in the normalised form, times the relevance
     word_means: NDArray[np.float64]  # E[η_i] of the clusters that hold documents, in that order: clusters × words
     relevance: NDArray[np.float64]
     background_parameters: NDArray[np.float64]  # τ_0
-    cluster_weights: NDArray[np.float64]  # E[P_i] of the clusters that hold documents
     hyperparameters: Hyperparameters
-    objective: float  # the bound, or the mean log joint of the samples kept
-    merit: float  # what starts are compared by
-    trace: dict[str, NDArray[np.float64]]
-    n_iterations: int
-    converged: bool
-    interrupted: bool
 
 
 def fit_variational(
@@ -257,12 +255,12 @@ def fit_variational(
     threads: Threads,
     progress: Progress,
     name: str,
-) -> FittedFeaturePartition:
+) -> FittedWordSplit:
     """Iterate from one start until the bound changes by less than tol of itself."""
     rng = generator(seed, START, restart)
     posteriors = starting_posteriors(documents.n_documents, settings.n_clusters, start, rng)
     state = VariationalState(
-        documents, hyperparameters, posteriors, np.ones(documents.n_words), settings.partition, threads
+        documents, hyperparameters, posteriors, np.ones(documents.n_words), settings.splits_words, threads
     )
     if "beta" in settings.learned:
         state.beta_prior = settings.beta_prior
@@ -292,7 +290,7 @@ def fit_variational(
             **describe(state.hyperparameters),
         }
 
-    outcome = run(
+    outcome = run_moves(
         [move],
         n_sweeps=settings.max_iter,
         n_documents=documents.n_documents,
@@ -322,20 +320,19 @@ def finish(
     objective: float,
     merit: float,
     trace: dict[str, NDArray[np.float64]],
-    n_iterations: int,
+    n_sweeps: int,
     converged: bool,
     interrupted: bool,
-) -> FittedFeaturePartition:
+) -> FittedWordSplit:
     """A state as a result, with the hyperparameters that led to it."""
     labels = order_by_size(state.labels)
-    order = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
-    order[labels] = state.labels
+    order = slots_in_order(state.labels, labels)
     components = state.mixture.components
     # A copy: sums are formed in memory that the next start uses again.
     mixture = state.mixture._replace(components=components._replace(weights=components.weights.copy()))
     sums = state.documents.vectors.sum_posteriors(state.posteriors, np.float64, state.threads)[:, order]
     word_means = state.hyperparameters.word_prior + state.relevance * sums.T
-    return FittedFeaturePartition(
+    return FittedWordSplit(
         labels=labels,
         order=order,
         mixture=mixture,
@@ -348,7 +345,7 @@ def finish(
         objective=objective,
         merit=merit,
         trace=trace,
-        n_iterations=n_iterations,
+        n_sweeps=n_sweeps,
         converged=converged,
         interrupted=interrupted,
     )

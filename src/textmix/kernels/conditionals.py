@@ -68,11 +68,11 @@ def conditional_probabilities(
 
 
 @kernel
-def settle_ties(probabilities, labels, sizes, twins):
+def settle_ties(probabilities, labels, sizes, n_identical):
     """Make the argmax of each row its label where it is one of the best within TOLERANCE, as polishing left it.
 
-    The own column is raised to just above the best. A document that shares its cluster with nothing but its twins and
-    would rather be alone has the new cluster's mass in its own column, as one that is alone has.
+    The own column is raised to just above the best. A document that shares its cluster with nothing but identical ones
+    and would rather be alone has the new cluster's mass in its own column, as one that is alone has.
     """
     new = probabilities.shape[1] - 1
     for document in range(labels.size):
@@ -80,7 +80,7 @@ def settle_ties(probabilities, labels, sizes, twins):
         if own < 0:
             continue
         row = probabilities[document]
-        if twins.size > 0 and sizes[own] == twins[document] and row[new] > row[own]:
+        if n_identical.size > 0 and sizes[own] == n_identical[document] and row[new] > row[own]:
             row[own] += row[new]
             row[new] = 0.0
         best = np.argmax(row)

@@ -49,37 +49,37 @@ def pick_untouched(clusters, table, scratch, row, n_touched, target):
 @inline
 def draw(clusters, table, scratch, weighed, own, uniform):
     """The slot, or NEW, that a uniform number from [0, 1) falls on when each takes room in proportion to its weight."""
-    sparse, row, n_weights, total, rest, fresh = weighed
+    touched_only, row, n_weights, total, rest, fresh = weighed
     target = uniform * (total + rest + fresh) - fresh
     if target < 0.0:
         return np.int64(NEW)
     if target >= total and rest > 0.0:
-        sparse = False
+        touched_only = False
         index = pick_untouched(clusters, table, scratch, row, n_weights, target - total)
     else:
         index = pick(scratch.weights, n_weights, scratch.sums, target)
     if scratch.weights[index] <= 0.0:
         return own  # rounding left a target where there is nothing
-    return np.int64(scratch.touched[index]) if sparse else np.int64(index)
+    return np.int64(scratch.touched[index]) if touched_only else np.int64(index)
 
 
 @inline
-def most_probable(clusters, table, scratch, weighed, own, only_twins):
+def most_probable(clusters, table, scratch, weighed, own, only_identical):
     """The slot of largest weight, NEW for a new cluster; the own one unless another exceeds it by TOLERANCE.
 
-    A document alone in its cluster is in a new cluster already. So is one that has only twins (identical documents)
+    A document alone in its cluster is in a new cluster already. So is one that has only identical documents
     beside it and would rather be alone: identical documents are to stay together.
     """
-    sparse, row, n_weights, _, _, fresh = weighed
-    current = scratch.weights[0 if sparse else own]
-    if clusters.sizes[own] == 1 or (only_twins and fresh > current):
+    touched_only, row, n_weights, _, _, fresh = weighed
+    current = scratch.weights[0 if touched_only else own]
+    if clusters.sizes[own] == 1 or (only_identical and fresh > current):
         current += fresh
     best = 0
     for index in range(1, n_weights):
         if scratch.weights[index] > scratch.weights[best]:
             best = index
-    slot, weight = np.int64(scratch.touched[best]) if sparse else np.int64(best), scratch.weights[best]
-    if sparse:
+    slot, weight = np.int64(scratch.touched[best]) if touched_only else np.int64(best), scratch.weights[best]
+    if touched_only:
         for other in range(clusters.counters[N_SLOTS]):
             if table.bases[row, other] > weight and other != own:
                 slot, weight = np.int64(other), table.bases[row, other]
@@ -131,11 +131,11 @@ def place(documents, clusters, model, prior, table, scratch, order, first, last,
 
 
 @kernel(allocates=False)
-def sweep(documents, clusters, model, prior, table, scratch, first, last, uniforms, twins):
+def sweep(documents, clusters, model, prior, table, scratch, first, last, uniforms, n_identical):
     """Choose a cluster anew for each of the documents first … last − 1; return where it stopped for want of a slot.
 
     With uniform random numbers, the last of which is for document last − 1: draws from the exact conditional. Without
-    any: the most probable cluster; `twins` then says how many documents are identical to each, itself counted.
+    any: the most probable cluster; `n_identical` then says how many documents are identical to each, itself counted.
     """
     for document in range(first, last):
         if documents.lengths[document] == 0:
@@ -145,8 +145,8 @@ def sweep(documents, clusters, model, prior, table, scratch, first, last, unifor
         own = np.int64(clusters.labels[document])
         weighed = weigh(documents, clusters, model, prior, table, scratch, document)
         if uniforms.size == 0:
-            only_twins = twins.size > 0 and clusters.sizes[own] == twins[document]
-            slot = most_probable(clusters, table, scratch, weighed, own, only_twins)
+            only_identical = n_identical.size > 0 and clusters.sizes[own] == n_identical[document]
+            slot = most_probable(clusters, table, scratch, weighed, own, only_identical)
         else:
             slot = draw(clusters, table, scratch, weighed, own, uniforms[uniforms.size - last + document])
         go_to(documents, clusters, model, prior, table, document, slot)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .jit import inline, kernel
 
 
-class Rows(NamedTuple):
+class WordWeights(NamedTuple):
     """Weights of words by cluster: the entries starts[z] … ends[z] − 1 are those of cluster z, words rising."""
 
     starts: NDArray[np.int64]

@@ -91,14 +91,14 @@ def untouched_at(clusters, table, scratch, row, n_touched, target):
 @inline
 def draw_slot(clusters, table, scratch, alias, weighed, key, number):
     """A slot for the document whose weights are in scratch and the log of its weight: the number-th draw of a key."""
-    sparse, row, n_weights, _, rest, _ = weighed
+    touched_only, row, n_weights, _, rest, _ = weighed
     item = draw_alias(alias, n_weights + 1, uniform_at(key, 2 * number))
     if item == n_weights:
         slot, weight = untouched_at(clusters, table, scratch, row, n_weights, uniform_at(key, 2 * number + 1) * rest)
         if slot >= 0:
             return slot, math.log(weight)
         item = 0  # all clusters are touched, and what rounding left was drawn
-    slot = np.int64(scratch.touched[item]) if sparse else np.int64(item)
+    slot = np.int64(scratch.touched[item]) if touched_only else np.int64(item)
     return slot, math.log(scratch.weights[item])
 
 

@@ -34,9 +34,9 @@ class Model(NamedTuple):
 
     betas: NDArray[np.float64]  # β of each word, as the sampler numbers them; the last one holds for all that follow
     vocabulary_beta: float  # Σ β over the vocabulary: V β
-    step: float  # 1: word probabilities are integrated out, products rise by 1; 0: they are at their mean, powers
+    rise: float  # of one factor over the last: 1, word probabilities integrated out; 0, at their mean: a power
     unit: float  # what 1 in the count arrays stands for: 1 for whole counts
-    # For n = 0, 1, … log Γ(β + n) − log Γ(β), or with step 0 log(β + n); empty where counts are not whole or β differs.
+    # For n = 0, 1, … log Γ(β + n) − log Γ(β), or with rise 0 log(β + n); empty where counts are not whole or β differs.
     log_rising_word: NDArray[np.float64]
     log_rising_length: NDArray[np.float64]  # the same for V β
 
@@ -70,7 +70,7 @@ class Prior(NamedTuple):
         return self.concentration + float(self.pseudo_counts[:-1].sum() + n_alike * self.pseudo_counts[-1])
 
 
-class Clusters(NamedTuple):
+class ClusterStatistics(NamedTuple):
     """A partition and its statistics. A cluster lives in a slot; a slot is empty when its size is 0."""
 
     labels: NDArray[np.int32]  # the slot of each document, −1 for documents without words

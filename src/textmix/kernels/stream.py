@@ -139,8 +139,8 @@ def describe_documents(documents, clusters, model, prior, table, scratch, first,
         if documents.lengths[document] == 0:
             continue
         own = np.int64(clusters.labels[document])
-        sparse, _, _, total, rest, fresh = weigh(documents, clusters, model, prior, table, scratch, document)
+        touched_only, _, _, total, rest, fresh = weigh(documents, clusters, model, prior, table, scratch, document)
         existing = total + rest
-        staying = fresh if clusters.sizes[own] == 1 else scratch.weights[0 if sparse else own]
+        staying = fresh if clusters.sizes[own] == 1 else scratch.weights[0 if touched_only else own]
         probabilities[document - first] = staying / (existing + fresh)
         log_odds[document - first] = np.log(fresh) - np.log(existing)

@@ -57,7 +57,7 @@ class Rows(NamedTuple):
     row_ends: np.ndarray  # int64
 
 
-class Progress(NamedTuple):
+class CountingProgress(NamedTuple):
     """How far a batch has been counted."""
 
     position: int  # the next code point
@@ -172,10 +172,10 @@ def count_words(
     classes: np.ndarray,
     table: WordTable,
     rows: Rows,
-    progress: Progress,
+    progress: CountingProgress,
     first_entry: int,
     max_length: int,
-) -> Progress:
+) -> CountingProgress:
     """Count the words of a batch from where `progress` says; returns the progress made.
 
     A word is a run of one class, with the marks in it; in a script without spaces it is two neighbouring
@@ -216,7 +216,7 @@ def count_words(
                 table.last_entry[word] = first_entry + n_entries
                 n_entries += 1
         position = following
-    return Progress(position, n_words, n_documents, row_start, n_entries)
+    return CountingProgress(position, n_words, n_documents, row_start, n_entries)
 
 
 @kernel

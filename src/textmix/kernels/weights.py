@@ -65,7 +65,7 @@ def base_weight(model, weight, total, length):
     """(m + a) ∏_{i<N} (Vβ + i)/(n + Vβ + i) for a whole length N, m + a being `weight`."""
     start = total + model.vocabulary_beta
     for i in range(length):
-        weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)
+        weight *= (model.vocabulary_beta + i * model.rise) / (start + i * model.rise)
     return weight
 
 
@@ -74,14 +74,14 @@ def gain(model, beta, count, added):
     """∏_{j<c} (n + β + j)/(β + j)."""
     product = (count + beta) * (1.0 / beta)
     for j in range(1, added):
-        product *= (count + beta + j * model.step) / (beta + j * model.step)
+        product *= (count + beta + j * model.rise) / (beta + j * model.rise)
     return product
 
 
 @inline
 def log_product(model, table, base, n, added):
     """log ∏_{j<added} (base + n + j) for counts in units, from the table where it reaches."""
-    if model.step == 1.0:
+    if model.rise == 1.0:
         return log_rising_from(table, base, model.unit, n, added)
     return added * model.unit * (table[n] if 0 <= n < table.size else math.log(base + n * model.unit))
 
@@ -96,7 +96,7 @@ def refresh_bases(clusters, model, prior, table, slot):
     for row in range(table.lengths.size):
         length = table.lengths[row]
         for i in range(reached, length):
-            weight *= (model.vocabulary_beta + i * model.step) / (start + i * model.step)
+            weight *= (model.vocabulary_beta + i * model.rise) / (start + i * model.rise)
         reached = length
         table.sums[row] += weight - table.bases[row, slot]
         table.bases[row, slot] = weight
@@ -230,7 +230,7 @@ def list_factors(documents, clusters, model, scratch, start, stop):
     while entry < stop and documents.words[entry] < clusters.rows.shape[0]:
         for j in range(documents.counts[entry]):
             scratch.factor_words[n_factors] = documents.words[entry]
-            scratch.factor_shifts[n_factors] = beta_of(model, documents.words[entry]) + j * model.step
+            scratch.factor_shifts[n_factors] = beta_of(model, documents.words[entry]) + j * model.rise
             n_factors += 1
         entry += 1
     return n_factors, entry
@@ -370,7 +370,7 @@ def weigh_all_log(documents, clusters, model, prior, scratch, document, fresh):
 
 
 @inline
-def is_sparse(documents, clusters, document):
+def touches_few(documents, clusters, document):
     """Whether no word of a document has a row, and its lists together are shorter than the list of clusters."""
     n_pairs = 0
     for entry in range(documents.starts[document], documents.starts[document + 1]):
@@ -390,13 +390,13 @@ def table_row(documents, table, document):
 
 @inline
 def weigh_plainly(documents, clusters, model, prior, table, scratch, document, row, fresh):
-    """Weigh a document whose length has a row, in plain numbers. Returns (exact, sparse, n_weights, total, rest).
+    """Weigh a document whose length has a row, in plain numbers. Returns (exact, touched_only, n_weights, total, rest).
 
     exact: nothing over- or underflowed, and the running sums of the table are right to 1e-11 of the whole.
     """
     n_weights, rest, lost = clusters.counters[N_SLOTS], 0.0, 0.0
-    sparse = is_sparse(documents, clusters, document)
-    if sparse:
+    touched_only = touches_few(documents, clusters, document)
+    if touched_only:
         n_additions = table.n_updates[0] + n_weights // BLOCK + BLOCK
         n_weights, total, rest = weigh_touched(documents, clusters, model, prior, table, scratch, document, row)
         lost = ROUNDING * (n_additions + n_weights) * table.peaks[row]
@@ -406,26 +406,26 @@ def weigh_plainly(documents, clusters, model, prior, table, scratch, document, r
     exact = lost <= LOST_LIMIT * everything and PLAIN_MIN < everything < PLAIN_MAX
     if lost > LOST_LIMIT * everything and table.n_updates[0] > 0:
         sum_bases(clusters, table)
-    return exact, sparse, n_weights, total, rest
+    return exact, touched_only, n_weights, total, rest
 
 
 @inline
 def weigh(documents, clusters, model, prior, table, scratch, document):
     """Leave a document's weights in scratch by whichever form suits it, and say how to read them.
 
-    Returns (sparse, row, n_weights, total, rest, fresh): the first n_weights of scratch.weights sum to total and belong
-    to the slots scratch.touched (sparse) or 0, 1, … (not sparse); all other clusters together weigh rest, each of them
-    table.bases[row]; a new cluster weighs fresh.
+    Returns (touched_only, row, n_weights, total, rest, fresh): the first n_weights of scratch.weights sum to total and
+    belong to the slots scratch.touched (touched_only) or 0, 1, … (not so); all other clusters together weigh rest, each
+    of them table.bases[row]; a new cluster weighs fresh.
     """
     n_slots = clusters.counters[N_SLOTS]
     fresh = new_weight(clusters, prior, np.int64(clusters.labels[document]))
     row = table_row(documents, table, document)
-    exact, sparse, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
+    exact, touched_only, n_weights, total, rest = False, False, n_slots, 0.0, 0.0
     if row >= 0:
-        exact, sparse, n_weights, total, rest = weigh_plainly(
+        exact, touched_only, n_weights, total, rest = weigh_plainly(
             documents, clusters, model, prior, table, scratch, document, row, fresh
         )
     if not exact:
-        sparse, n_weights, rest = False, n_slots, 0.0
+        touched_only, n_weights, rest = False, n_slots, 0.0
         total, fresh = weigh_all_log(documents, clusters, model, prior, scratch, document, fresh)
-    return sparse, row, n_weights, total, rest, fresh
+    return touched_only, row, n_weights, total, rest, fresh

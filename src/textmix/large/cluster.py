@@ -27,7 +27,7 @@ from textmix.engines.engine import make_engine
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.inference.freed import return_freed_memory
 from textmix.inference.parallel_fit import Saved
-from textmix.inference.progress import Progress, Task
+from textmix.inference.progress import Progress, ProgressTask
 from textmix.large.disk_corpus import DiskCorpus
 from textmix.large.errors import (
     CannotResumeError,
@@ -226,7 +226,7 @@ class _Run:
                     return corpus
         memory = None if self.plan.memory is None else self.plan.memory - ITSELF
         with ExitStack() as stack:
-            tasks: dict[str, Task] = {}
+            tasks: dict[str, ProgressTask] = {}
 
             def tick(stage: str, n_documents: int) -> None:
                 if stage not in tasks:

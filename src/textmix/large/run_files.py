@@ -38,7 +38,7 @@ from textmix.results.typical import N_OUTLIERS, Examples, KeptExamples, Typicali
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
 
-_NO_TWINS = np.empty(0, np.int32)
+_NONE_IDENTICAL = np.empty(0, np.int32)
 
 
 class Scorers(NamedTuple):
@@ -50,7 +50,7 @@ class Scorers(NamedTuple):
 
     @classmethod
     def of(cls, mixture: FittedMixture) -> Scorers:
-        """Those of a mixture without twins."""
+        """Those of a mixture without identical documents."""
         counts = mixture.cluster_word_counts
         return cls(mixture.scorer(), Typicality(counts, mixture.beta), counts.shape[1])
 
@@ -60,7 +60,7 @@ def score_shard(shard: ShardCounts, scorers: Scorers, labels: NDArray[np.int32])
     entries = (shard.counts, shard.words.view(np.int32), shard.row_starts)
     counts = csr_array(entries, shape=(labels.size, scorers.n_words))
     labels = np.ascontiguousarray(labels)
-    scores = scorers.documents.score(counts, labels, _NO_TWINS)
+    scores = scorers.documents.score(counts, labels, _NONE_IDENTICAL)
     typicality = scorers.typicality.score(counts, labels)
     return np.stack([scores.probabilities, scores.outlier_scores, typicality]).astype(np.float32)
 

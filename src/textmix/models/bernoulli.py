@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from textmix.models.components import Components, Statistics
+from textmix.models.components import Components, SufficientStatistics
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Bernoulli:
     sums_type: ClassVar[Any] = np.float64
     smoothing: float
 
-    def estimate(self, statistics: Statistics) -> Components:
+    def estimate(self, statistics: SufficientStatistics) -> Components:
         """Eq. 9."""
         mass = statistics.cluster_masses
         log_present = np.log(self.smoothing + statistics.sums)

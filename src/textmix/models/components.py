@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Statistics(NamedTuple):
+class SufficientStatistics(NamedTuple):
     """What a model is estimated from: sums over documents weighted by how far they belong to each cluster, P(y | x)."""
 
     sums: NDArray[Any]  # Σ_x P(y | x) x(l): words × clusters
@@ -38,11 +38,19 @@ class Components(NamedTuple):
     log_prior: float  # log P(Λ), without its constant: what estimation adds to the objective
 
 
+class Mixture(NamedTuple):
+    """Clusters as estimated: all that is needed to assign documents."""
+
+    components: Components
+    log_weights: NDArray[np.float64]  # log α_y
+    sharpness: float  # 1/T; ∞ is hard assignment
+
+
 class ComponentModel(Protocol):
     """How clusters are estimated."""
 
     sums_type: ClassVar[Any]  # the floating-point type that it wants its sums in
 
-    def estimate(self, statistics: Statistics) -> Components:
+    def estimate(self, statistics: SufficientStatistics) -> Components:
         """The most probable parameters given the statistics (M-step, Zhong and Ghosh eq. 4)."""
         ...

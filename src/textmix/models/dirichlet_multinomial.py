@@ -37,7 +37,7 @@ def dirichlet_multinomial(
     return Model(
         betas=betas,
         vocabulary_beta=vocabulary_beta,
-        step=0.0 if at_mean else 1.0,
+        rise=0.0 if at_mean else 1.0,
         unit=float(unit),
         log_rising_word=table(betas[0], n_entries),
         log_rising_length=table(vocabulary_beta, TABLE_LIMIT if unit == 1.0 else 0),

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, psi, zeta
 
-from textmix.models.components import Components, Statistics
+from textmix.models.components import Components, SufficientStatistics
 
 LIMITS = (1e-3, 1e5)  # of s
 SHORTEST = 1e-300  # documents by their length, of fractional counts
@@ -38,7 +38,7 @@ class EDCM:
     smoothing: float
     lengths: NDArray[np.float64]
 
-    def estimate(self, statistics: Statistics) -> Components:
+    def estimate(self, statistics: SufficientStatistics) -> Components:
         """The M-step above."""
         present = self.smoothing + statistics.sums
         totals = present.sum(axis=0)

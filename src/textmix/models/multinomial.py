@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from textmix.models.components import Components, Statistics
+from textmix.models.components import Components, SufficientStatistics
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Multinomial:
     sums_type: ClassVar[Any] = np.float64
     smoothing: float
 
-    def estimate(self, statistics: Statistics) -> Components:
+    def estimate(self, statistics: SufficientStatistics) -> Components:
         """Eq. 11."""
         n_words = statistics.sums.shape[0]
         log_totals = np.log(self.smoothing * n_words + statistics.sums.sum(axis=0))

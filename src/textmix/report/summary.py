@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from textmix.inference.identical import group_twins
+from textmix.inference.identical import group_identical
 from textmix.inference.merging import Merges, merge_clusters
 from textmix.metrics import agreement, npmi_coherence
 from textmix.metrics.comparison import SHOWN_SCORES
@@ -198,7 +198,7 @@ def _counts_that_count(source: Source) -> scipy.sparse.csr_array:
     counts = source.corpus.counts
     if source.run.get("settings", {}).get("parameters", {}).get("duplicates") != "once":
         return counts
-    return counts[np.unique(group_twins(counts, unit=1.0), return_index=True)[1]]
+    return counts[np.unique(group_identical(counts, unit=1.0), return_index=True)[1]]
 
 
 def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:

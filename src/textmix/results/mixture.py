@@ -44,7 +44,7 @@ class DocumentScorer:
         self,
         counts: scipy.sparse.csr_array,
         own: NDArray[np.int32],
-        twins: NDArray[np.int32],
+        n_identical: NDArray[np.int32],
         n_jobs: int | None = None,
     ) -> DocumentScores:
         """Score documents with these labels block by block, so that no documents × clusters array is held."""
@@ -54,7 +54,12 @@ class DocumentScorer:
             block = self.partition.block(counts, own, first, last)
             labels = own[block.rows]
             if self.polished:
-                settle_ties(block.probabilities, labels, self.cluster_sizes, twins[block.rows] if twins.size else twins)
+                settle_ties(
+                    block.probabilities,
+                    labels,
+                    self.cluster_sizes,
+                    n_identical[block.rows] if n_identical.size else n_identical,
+                )
             used = np.flatnonzero(labels >= 0)
             scores.probabilities[block.rows][used] = block.probabilities[used, labels[used]]
             scores.outlier_scores[block.rows] = block.log_new - block.log_existing
@@ -78,7 +83,7 @@ class FittedMixture:
     prior: Prior
     unit: float
     polished: bool
-    twins: NDArray[np.int32]
+    n_identical: NDArray[np.int32]
     trace: dict[str, NDArray[Any]]
     n_sweeps: int
     converged: bool
@@ -103,7 +108,7 @@ class FittedMixture:
             "word_counts_data": self.cluster_word_counts.data,
             "word_counts_indices": self.cluster_word_counts.indices,
             "word_counts_row_starts": self.cluster_word_counts.indptr,
-            "twins": self.twins,
+            "twins": self.n_identical,
             "stabilities": self.stabilities,
             "known_documents": self.known_documents,
             **{f"{TRACE}{name}": values for name, values in self.trace.items()},

@@ -62,7 +62,7 @@ def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any])
         "prior": _read_prior(settings["prior"], sizes.size),
         "unit": float(unit),
         "polished": settings["polished"],
-        "twins": _read_twins(arrays["twins"], labels.size),
+        "n_identical": _read_n_identical(arrays["twins"], labels.size),
         "trace": _read_trace(arrays),
         "n_sweeps": settings["n_sweeps"],
         "converged": settings["converged"],
@@ -100,10 +100,10 @@ def _read_prior(prior: Mapping[str, Any], n_clusters: int) -> Prior:
     )
 
 
-def _read_twins(twins: NDArray[Any], n_documents: int) -> NDArray[np.int32]:
-    check_vector("twins.npy", twins, WHOLE, n_documents if twins.size else 0)
-    check_range("twins.npy", twins, 0, n_documents)
-    return twins.astype(np.int32, copy=False)
+def _read_n_identical(n_identical: NDArray[Any], n_documents: int) -> NDArray[np.int32]:
+    check_vector("twins.npy", n_identical, WHOLE, n_documents if n_identical.size else 0)
+    check_range("twins.npy", n_identical, 0, n_documents)
+    return n_identical.astype(np.int32, copy=False)
 
 
 def _read_trace(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

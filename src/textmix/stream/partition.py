@@ -35,7 +35,7 @@ MOST_GONE = 0.25  # rows of documents that have gone, as a share of those kept, 
 MAX_PASSES = 20  # greedy passes over a batch
 BLOCK_CELLS = 1 << 20  # documents × clusters whose probabilities are computed at a time
 
-_NO_TWINS = np.empty(0, np.int32)
+_NONE_IDENTICAL = np.empty(0, np.int32)
 _NO_UNIFORMS = np.empty(0)
 
 
@@ -102,7 +102,7 @@ class StreamPartition(StreamStatistics):
     def _pass_over(self, rows: slice, uniforms: NDArray[np.float64]) -> int:
         """Draw the cluster of each row anew, or without random numbers take the most probable; returns the moves."""
         before, position = int(self.clusters.counters[N_MOVED]), rows.start
-        while (position := sweep(*self.for_kernels, position, rows.stop, uniforms, _NO_TWINS)) < rows.stop:
+        while (position := sweep(*self.for_kernels, position, rows.stop, uniforms, _NONE_IDENTICAL)) < rows.stop:
             self._enlarge_slots()
         return int(self.clusters.counters[N_MOVED]) - before
 

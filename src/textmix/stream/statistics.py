@@ -24,7 +24,7 @@ from textmix.inference.layout import (
     tabulate_lengths,
 )
 from textmix.kernels.counts import count_lengths
-from textmix.kernels.state import Clusters, Documents, LengthTable, Model, Prior, Scratch
+from textmix.kernels.state import ClusterStatistics, Documents, LengthTable, Model, Prior, Scratch
 from textmix.kernels.statistics import compact_labels, count_pairs
 from textmix.kernels.stream import make_room
 from textmix.models.dirichlet_multinomial import TABLE_LIMIT, dirichlet_multinomial
@@ -151,7 +151,7 @@ class StreamStatistics:
     # ------------------------------------------------------------------ how it lies in memory
 
     @property
-    def for_kernels(self) -> tuple[Documents, Clusters, Model, Prior, LengthTable, Scratch]:
+    def for_kernels(self) -> tuple[Documents, ClusterStatistics, Model, Prior, LengthTable, Scratch]:
         """What every kernel of a sweep takes first."""
         clusters = self.clusters._replace(labels=self.kept.labels)
         return self.kept.documents, clusters, self.model, self.prior, self.table, self.scratch

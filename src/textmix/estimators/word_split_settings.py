@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.inference.hyperparameters import LARGEST, SMALLEST
-from textmix.models.feature_partition import Hyperparameters
+from textmix.models.word_split import Hyperparameters
 
 LEARNED = {
     "variational": ("alpha", "omega", "lambda", "lambda_vector", "beta", "beta_vector"),

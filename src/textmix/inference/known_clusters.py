@@ -21,13 +21,13 @@ from textmix.inference.ordering import order_by_size
 
 OWN_SHARE = 0.2  # of a document's words that a known cluster is taken to explain; the others are as in all documents
 ALIKE = 0.02  # nats a word; a document that fits a cluster worse than the collection by less fits it as well
-LET_GO = 0.2  # share of those that came to a known cluster; if fewer fit it, the others leave
+LEAST_SUPPORT = 0.2  # share of those that came to a known cluster; if fewer fit it, the others leave
 FOLLOWED = 0.25  # times the mean share of known documents, in a cluster that follows them
 SEEN_SHARE = 0.5  # of the documents that have any weight: those that a run sees, at least
 _BLOCK = 1 << 22  # documents × known clusters that are compared together
 
 
-class Documents(NamedTuple):
+class GuidedDocuments(NamedTuple):
     """Documents, those whose cluster is known last."""
 
     counts: scipy.sparse.csr_array
@@ -40,16 +40,16 @@ class Documents(NamedTuple):
         """Documents whose cluster is not known."""
         return int(self.counts.shape[0]) - self.known.size
 
-    def take(self, rows: NDArray[np.int64]) -> Documents:
+    def take(self, rows: NDArray[np.int64]) -> GuidedDocuments:
         """Some of them, by rising row."""
         known = self.known[rows[np.searchsorted(rows, self.n_free) :] - self.n_free]
         chances = None if self.chances is None else self.chances[rows]
-        return Documents(self.counts[rows], known, self.n_known, chances)
+        return GuidedDocuments(self.counts[rows], known, self.n_known, chances)
 
 
-def all_free(counts: scipy.sparse.csr_array) -> Documents:
+def all_free(counts: scipy.sparse.csr_array) -> GuidedDocuments:
     """Documents of which nothing is known."""
-    return Documents(counts, np.empty(0, np.int32), 0)
+    return GuidedDocuments(counts, np.empty(0, np.int32), 0)
 
 
 def chances_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ def chances_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.minimum(scale * weights, 1.0))
 
 
-def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def sample_rows(documents: GuidedDocuments, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows of at most so many documents, by chance; up to half of them of known clusters, of each as many if it can be.
 
     All rows if there are no more.
@@ -87,7 +87,7 @@ def sample_rows(documents: Documents, most: int, rng: np.random.Generator) -> ND
     return np.sort(np.append(free, n_free + known))
 
 
-def known_gains(documents: Documents) -> scipy.sparse.csr_array:
+def known_gains(documents: GuidedDocuments) -> scipy.sparse.csr_array:
     """What a word adds to how well a document fits a known cluster (clusters × words).
 
     Words of cluster z are taken to be a mixture of its own share n_z^w / n_z, with weight s, and of the collection's
@@ -124,7 +124,9 @@ def best_known(
     return best
 
 
-def start_labels(documents: Documents, unguided: NDArray[np.int32], gains: scipy.sparse.csr_array) -> NDArray[np.int32]:
+def start_labels(
+    documents: GuidedDocuments, unguided: NDArray[np.int32], gains: scipy.sparse.csr_array
+) -> NDArray[np.int32]:
     """Where sampling begins: known clusters are 0 … n_known − 1, those of an unguided run come after them.
 
     A cluster of that run follows a known one if the share that its known documents have in it is at least a quarter of
@@ -147,7 +149,7 @@ def start_labels(documents: Documents, unguided: NDArray[np.int32], gains: scipy
     return labels
 
 
-def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[np.int32]:
+def labels_of_known(labels: NDArray[np.int32], documents: GuidedDocuments) -> NDArray[np.int32]:
     """The label of each known cluster, −1 if none of its documents has one."""
     clusters = np.full(documents.n_known, -1, np.int32)
     own = labels[documents.n_free :]
@@ -155,7 +157,9 @@ def known_clusters(labels: NDArray[np.int32], documents: Documents) -> NDArray[n
     return clusters
 
 
-def let_go(labels: NDArray[np.int32], documents: Documents, gains: scipy.sparse.csr_array) -> NDArray[np.int32]:
+def release_unsupported(
+    labels: NDArray[np.int32], documents: GuidedDocuments, gains: scipy.sparse.csr_array
+) -> NDArray[np.int32]:
     """Labels with what has come to a known cluster by chance in a cluster of its own.
 
     A known cluster cannot vanish, so that sooner or later what has nothing to do with it may gather there. Where fewer
@@ -163,11 +167,11 @@ def let_go(labels: NDArray[np.int32], documents: Documents, gains: scipy.sparse.
     """
     labels, n_used = labels.copy(), int(labels.max(initial=-1)) + 1
     free = labels[: documents.n_free]
-    for known, cluster in enumerate(known_clusters(labels, documents).tolist()):
+    for known, cluster in enumerate(labels_of_known(labels, documents).tolist()):
         came = np.flatnonzero(free == cluster) if cluster >= 0 else np.empty(0, np.int64)
         own = documents.counts[came]
         fits = fits_of(own, gains[[known]])[:, 0] > -ALIKE * np.asarray(own.sum(axis=1))
-        if came.size and fits.mean() < LET_GO:
+        if came.size and fits.mean() < LEAST_SUPPORT:
             free[came[~fits]] = n_used
             n_used += 1
     return order_by_size(labels)

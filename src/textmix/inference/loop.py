@@ -38,7 +38,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     trace: Trace
@@ -47,7 +47,7 @@ class Outcome:
     interrupted: bool
 
 
-def run(
+def run_moves(
     moves: Sequence[Move],
     *,
     n_sweeps: int,
@@ -57,7 +57,7 @@ def run(
     name: str,
     columns: Sequence[str],
     earlier: Mapping[str, Sequence[float]] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the moves, in order, once a sweep, until `settled` says so or n_sweeps are done.
 
     `columns` are the names that the trace has even if there was no sweep; it begins with `earlier`, the trace of a run
@@ -78,10 +78,10 @@ def run(
                     f"{name} interrupted in sweep {index + 1} of {n_sweeps}: this is what had been reached",
                     stacklevel=2,
                 )
-                return Outcome(trace, index, stopped_by_itself=False, interrupted=True)
+                return RunOutcome(trace, index, stopped_by_itself=False, interrupted=True)
             record["seconds"] = time.perf_counter() - started
             trace.add(record)
             task.describe(record)
             if settled(trace):
-                return Outcome(trace, index + 1, stopped_by_itself=True, interrupted=False)
-    return Outcome(trace, n_sweeps, stopped_by_itself=False, interrupted=False)
+                return RunOutcome(trace, index + 1, stopped_by_itself=True, interrupted=False)
+    return RunOutcome(trace, n_sweeps, stopped_by_itself=False, interrupted=False)

@@ -1,4 +1,4 @@
-"""Multinomial with feature partition (DMAFP): words that tell clusters apart, and a background that all share.
+"""Multinomial with a word split (feature partition in DMAFP): words that tell clusters apart, and a background for all.
 
 A word j is discriminative (γ_j = 1, with prior probability ω) or background. A document of cluster i has
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, digamma, gammaln
 
 
 class Hyperparameters(NamedTuple):
@@ -66,3 +66,30 @@ def log_evidence(
 def _log_rising(x: Any, n: Any) -> Any:
     """log Γ(x + n) − log Γ(x), 0 where n is 0."""
     return np.where(n > 0, gammaln(x + n) - gammaln(np.where(n > 0, x, 1.0)), 0.0)
+
+
+def expected_logs(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> NDArray[np.float64]:
+    """E[log p_k] of a Dirichlet distribution: ψ(a_k) − ψ(Σa); `copies` says how often each parameter stands there."""
+    return np.asarray(digamma(parameters) - digamma((copies * parameters).sum()))
+
+
+def dirichlet_divergence(
+    parameters: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    copies: NDArray[np.float64] | float = 1.0,
+) -> float:
+    """KL(Dirichlet(parameters) ‖ Dirichlet(prior)); logs: the expected logs of the first."""
+    return log_beta(prior, copies) - log_beta(parameters, copies) + float((copies * (parameters - prior)) @ logs)
+
+
+def dirichlet_entropy(
+    parameters: NDArray[np.float64], logs: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0
+) -> float:
+    """The differential entropy; logs: the expected logs."""
+    return log_beta(parameters, copies) - float((copies * (parameters - 1.0)) @ logs)
+
+
+def log_beta(parameters: NDArray[np.float64], copies: NDArray[np.float64] | float = 1.0) -> float:
+    """log of the normaliser."""
+    return float((copies * gammaln(parameters)).sum() - gammaln((copies * parameters).sum()))

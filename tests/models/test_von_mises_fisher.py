@@ -8,8 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from textmix.models.bessel import bessel_ratio, log_iv
-from textmix.models.von_mises_fisher import estimate_kappa, log_normaliser
+from textmix.models.von_mises_fisher import bessel_ratio, estimate_kappa, log_iv, log_normaliser
 
 ORDERS = [0.0, 0.5, 1.0, 4.0, 29.5, 30.0, 31.0, 191.0, 4999.0, 50_000.0]
 ARGUMENTS = [1e-8, 1e-3, 0.7, 12.0, 300.0, 2.5e4, 1e5]

@@ -13,13 +13,13 @@ from sklearn.utils.validation import column_or_1d
 
 from textmix.corpus.counting import is_missing
 from textmix.estimators.counts import check_counts
-from textmix.inference.guidance import Documents, chances_of
-from textmix.inference.identical import are_first, group_twins
+from textmix.inference.identical import are_first, group_identical
+from textmix.inference.known_clusters import GuidedDocuments, chances_of
 
 UNKNOWN = -1
 
 
-class Guidance(NamedTuple):
+class PriorKnowledge(NamedTuple):
     """What is known of the documents of a fit. Clusters are known by number; `names` has what users call them."""
 
     names: list[str]
@@ -34,13 +34,13 @@ class Guidance(NamedTuple):
         return len(self.names)
 
 
-def read_guidance(
+def read_knowledge(
     estimator: BaseEstimator,
     counts: scipy.sparse.csr_array,
     y: Any,
     sample_weight: Any,
     examples: Mapping[Any, Any] | None,
-) -> Guidance:
+) -> PriorKnowledge:
     """Check what a user gives beside the counts."""
     n_documents = counts.shape[0]
     names: dict[str, int] = {}
@@ -65,7 +65,7 @@ def read_guidance(
     else:
         stacked = scipy.sparse.csr_array((0, counts.shape[1]), dtype=counts.dtype)
     weights = None if sample_weight is None else check_weights(sample_weight, n_documents)
-    return Guidance(list(names), known, stacked, np.concatenate([*example_of, np.empty(0, np.int32)]), weights)
+    return PriorKnowledge(list(names), known, stacked, np.concatenate([*example_of, np.empty(0, np.int32)]), weights)
 
 
 def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:
@@ -90,58 +90,70 @@ def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:
 
 def count_once(counts: scipy.sparse.csr_array, known: NDArray[np.int32], unit: float) -> NDArray[np.bool_]:
     """Which documents count when identical ones count once: the first of each kind, of each known cluster if any."""
-    twins = group_twins(counts, unit)
-    return are_first(twins, known) & ((known >= 0) | ~np.isin(twins, twins[known >= 0]))
+    groups = group_identical(counts, unit)
+    return are_first(groups, known) & ((known >= 0) | ~np.isin(groups, groups[known >= 0]))
 
 
-def weigh_copies(counts: scipy.sparse.csr_array, guidance: Guidance, unit: float) -> Guidance:
+def weigh_identical(counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: float) -> PriorKnowledge:
     """The same, each document with the largest weight of those that are identical to it."""
-    if guidance.weights is None:
-        return guidance
-    twins = group_twins(counts, unit)
-    largest = np.zeros(twins.max(initial=-1) + 1)
-    np.maximum.at(largest, twins, guidance.weights)
-    return guidance._replace(weights=largest[twins])
+    if knowledge.weights is None:
+        return knowledge
+    groups = group_identical(counts, unit)
+    largest = np.zeros(groups.max(initial=-1) + 1)
+    np.maximum.at(largest, groups, knowledge.weights)
+    return knowledge._replace(weights=largest[groups])
 
 
-def know_copies(counts: scipy.sparse.csr_array, guidance: Guidance, unit: float) -> Guidance:
+def know_identical(counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: float) -> PriorKnowledge:
     """The same, with what is identical to a known document or example known too: as most of these are."""
-    if guidance.n_known == 0:
-        return guidance
+    if knowledge.n_known == 0:
+        return knowledge
     n_documents = counts.shape[0]
-    twins = group_twins(scipy.sparse.csr_array(scipy.sparse.vstack((counts, guidance.examples))), unit)
-    clusters = np.append(guidance.known, guidance.example_of)
+    groups = group_identical(scipy.sparse.csr_array(scipy.sparse.vstack((counts, knowledge.examples))), unit)
+    clusters = np.append(knowledge.known, knowledge.example_of)
     told = np.flatnonzero(clusters >= 0)
-    shape = (twins.max(initial=-1) + 1, guidance.n_known)
-    votes = scipy.sparse.csr_array((np.ones(told.size), (twins[told], clusters[told])), shape)
+    shape = (groups.max(initial=-1) + 1, knowledge.n_known)
+    votes = scipy.sparse.csr_array((np.ones(told.size), (groups[told], clusters[told])), shape)
     best = np.where(np.diff(votes.indptr) > 0, np.asarray(votes.argmax(axis=1)).ravel(), -1)
     has_words = np.diff(counts.indptr) > 0
-    known = np.where((guidance.known < 0) & has_words, best[twins[:n_documents]], guidance.known)
-    return guidance._replace(known=known.astype(np.int32))
+    known = np.where((knowledge.known < 0) & has_words, best[groups[:n_documents]], knowledge.known)
+    return knowledge._replace(known=known.astype(np.int32))
 
 
 class Arranged(NamedTuple):
     """The documents that take part, in the order that sampling wants, and which document each of them is."""
 
-    documents: Documents
+    documents: GuidedDocuments
     rows: NDArray[np.int64]  # from the number of documents of the fit on: examples
 
 
-def arrange(counts: scipy.sparse.csr_array, takes_part: NDArray[np.bool_], guidance: Guidance) -> Arranged:
-    """Documents of no known cluster, then those of a known one, then examples."""
+def arrange(counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: float, *, once: bool) -> Arranged:
+    """Documents of no known cluster, then those of a known one, then examples; `once`: one of those that are identical.
+
+    Documents without words take no part, nor do those of weight 0 whose cluster is not known.
+    """
+    has_words = np.diff(counts.indptr) > 0
+    takes_part = has_words.copy()
+    if knowledge.weights is not None:
+        takes_part &= (knowledge.weights > 0) | (knowledge.known >= 0)
+        if has_words.any() and not takes_part.any():
+            raise ValueError("no document with words has a weight in sample_weight that is not zero")
+    if once:
+        takes_part[takes_part] = count_once(counts[takes_part], knowledge.known[takes_part], unit)
+        knowledge = weigh_identical(counts, knowledge, unit)
     own = np.flatnonzero(takes_part)
-    is_known = guidance.known[own] >= 0
+    is_known = knowledge.known[own] >= 0
     rows = np.concatenate((own[~is_known], own[is_known]))
     shown = counts if rows.size == counts.shape[0] and not is_known.any() else counts[rows]
-    known = np.append(guidance.known[own[is_known]], guidance.example_of)
-    if guidance.example_of.size:
-        shown = scipy.sparse.csr_array(scipy.sparse.vstack((shown, guidance.examples)))
-        rows = np.append(rows, counts.shape[0] + np.arange(guidance.example_of.size))
+    known = np.append(knowledge.known[own[is_known]], knowledge.example_of)
+    if knowledge.example_of.size:
+        shown = scipy.sparse.csr_array(scipy.sparse.vstack((shown, knowledge.examples)))
+        rows = np.append(rows, counts.shape[0] + np.arange(knowledge.example_of.size))
     chances = None
-    if guidance.weights is not None:
-        free = chances_of(guidance.weights[own[~is_known]])
+    if knowledge.weights is not None:
+        free = chances_of(knowledge.weights[own[~is_known]])
         chances = np.append(free, np.ones(known.size))
-    return Arranged(Documents(shown, known, guidance.n_known, chances), rows)
+    return Arranged(GuidedDocuments(shown, known, knowledge.n_known, chances), rows)
 
 
 def _name_of(value: Any) -> str:

@@ -11,19 +11,19 @@ import scipy.sparse
 
 import reference
 from kernels.ladder import PRIORS, TINY, build_state, enumerated_posterior
-from textmix.inference import guidance
-from textmix.inference.guidance import (
+from textmix.inference import known_clusters
+from textmix.inference.identical import count_identical, join_identical
+from textmix.inference.known_clusters import (
     OWN_SHARE,
-    Documents,
+    GuidedDocuments,
     best_known,
     chances_of,
     fits_of,
     known_gains,
-    let_go,
+    release_unsupported,
     sample_rows,
     start_labels,
 )
-from textmix.inference.identical import count_twins, put_twins_together
 from textmix.inference.ordering import renumber
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
@@ -68,11 +68,11 @@ def test_greedy_passes_leave_fixed_documents_alone():
 def test_identical_documents_follow_those_that_are_fixed():
     counts = scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [1, 0]]))
     labels = np.array([0, 0, 0, 2, 2, 1, 3], dtype=np.int32)
-    twins = count_twins(counts, 1.0)
-    assert put_twins_together(counts, 1.0, labels, twins, n_fixed=2)
+    n_identical = count_identical(counts, 1.0)
+    assert join_identical(counts, 1.0, labels, n_identical, n_fixed=2)
     assert labels.tolist() == [3, 3, 3, 1, 1, 1, 3]
     labels[:] = [0, 0, 1, 2, 2, 3, 4]
-    put_twins_together(counts, 1.0, labels, twins, n_fixed=4)  # of which 2 and 3 are the same document
+    join_identical(counts, 1.0, labels, n_identical, n_fixed=4)  # of which 2 and 3 are the same document
     assert labels.tolist() == [4, 4, 4, 2, 2, 3, 4]
 
 
@@ -80,11 +80,11 @@ def random_documents(n_free=30, n_known=3, n_examples=8, n_words=12, seed=0):
     rng = np.random.default_rng(seed)
     counts = rng.poisson(0.7, (n_free + n_examples, n_words))
     known = np.append(np.arange(n_known), rng.integers(n_known, size=n_examples - n_known)).astype(np.int32)
-    return Documents(scipy.sparse.csr_array(counts), known, n_known), counts
+    return GuidedDocuments(scipy.sparse.csr_array(counts), known, n_known), counts
 
 
 def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
-    monkeypatch.setattr(guidance, "_BLOCK", 21)
+    monkeypatch.setattr(known_clusters, "_BLOCK", 21)
     documents, counts = random_documents()
     free, gains = documents.counts[: documents.n_free], known_gains(documents)
     examples = [counts[documents.n_free :][documents.known == known] for known in range(documents.n_known)]
@@ -108,19 +108,19 @@ def test_clusters_of_an_unguided_run_follow_the_known_documents_in_them():
     unguided = np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 9, 3, 4])
     known = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
     where = np.array([0, 0, 0, 1, 2, 2, 2], dtype=np.int32)
-    documents = Documents(scipy.sparse.csr_array(np.ones((30, 2), int)), known, 2)
+    documents = GuidedDocuments(scipy.sparse.csr_array(np.ones((30, 2), int)), known, 2)
     labels = start_labels(documents, np.append(unguided, where), known_gains(documents))
     # Mean share of the first: (3 × 3 / 10 + 1 / 10) / 4 = 0.25, of which 1 / 10 is more than a quarter.
     assert labels.tolist() == [0] * 16 + [1] * 3 + [5] * 4 + known.tolist()
     larger = np.append(np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 24, 3, 4]), where)  # now 1 / 25
-    documents = Documents(scipy.sparse.csr_array(np.ones((45, 2), int)), known, 2)
+    documents = GuidedDocuments(scipy.sparse.csr_array(np.ones((45, 2), int)), known, 2)
     labels = start_labels(documents, larger, known_gains(documents))
     assert labels.tolist() == [0] * 7 + [3] * 24 + [1] * 3 + [5] * 4 + known.tolist()
 
 
 def test_where_a_cluster_follows_two_its_documents_go_where_they_fit():
     counts = np.array([[2, 0, 1], [0, 2, 1], [0, 0, 1], [0, 1, 0], [2, 0, 0], [0, 2, 0]])
-    documents = Documents(scipy.sparse.csr_array(counts), np.array([0, 1], dtype=np.int32), 2)
+    documents = GuidedDocuments(scipy.sparse.csr_array(counts), np.array([0, 1], dtype=np.int32), 2)
     unguided = np.array([0, 0, -1, 1, 0, 0], dtype=np.int32)
     labels = start_labels(documents, unguided, known_gains(documents))
     assert labels[[0, 1, 3, 4, 5]].tolist() == [0, 1, 3, 0, 1]
@@ -149,24 +149,26 @@ def test_what_does_not_fit_a_known_cluster_is_let_go():
     like_first, like_second, neither = [3, 0, 0, 1], [0, 3, 0, 1], [0, 0, 3, 1]
     came = [like_first, *[neither] * 5, like_second, like_second, neither, neither, neither, neither]
     counts = scipy.sparse.csr_array(np.array([*came, like_first, like_second]))
-    documents = Documents(counts, np.array([0, 1], dtype=np.int32), 2)
+    documents = GuidedDocuments(counts, np.array([0, 1], dtype=np.int32), 2)
     labels = np.array([0] * 6 + [1] * 4 + [2] * 2 + [0, 1], dtype=np.int32)  # one in six fits, and two in four
-    found = let_go(labels, documents, known_gains(documents))
+    found = release_unsupported(labels, documents, known_gains(documents))
     assert reference.canonical(found) == (0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 2)
     assert np.bincount(found).tolist() == [5, 5, 2, 2]
 
 
 def test_what_fits_a_known_cluster_stays_though_another_fits_better():
     counts = scipy.sparse.csr_array(np.array([[1, 1, 0], [0, 0, 9], [3, 1, 0], [2, 3, 0]]))
-    documents = Documents(counts, np.array([0, 1], dtype=np.int32), 2)
+    documents = GuidedDocuments(counts, np.array([0, 1], dtype=np.int32), 2)
     for label in (0, 1):
         labels = np.array([label, 2, 0, 1], dtype=np.int32)
-        assert reference.canonical(let_go(labels, documents, known_gains(documents))) == reference.canonical(labels)
+        assert reference.canonical(
+            release_unsupported(labels, documents, known_gains(documents))
+        ) == reference.canonical(labels)
 
 
 def test_a_sample_has_documents_of_all_known_clusters():
     known = np.repeat(np.array([0, 1, 2], dtype=np.int32), [80, 3, 17])
-    documents = Documents(scipy.sparse.csr_array(np.ones((400, 1), int)), known, 3)
+    documents = GuidedDocuments(scipy.sparse.csr_array(np.ones((400, 1), int)), known, 3)
     rows = sample_rows(documents, 100, np.random.default_rng(0))
     assert rows.size == 100
     assert (np.diff(rows) > 0).all()
