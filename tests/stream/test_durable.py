@@ -309,12 +309,12 @@ def merge_clusters(monkeypatch, gone, into):
 
     def merging(self, X, ids=None, timestamps=None):
         partial_fit(self, X, ids, timestamps)
-        slots = {int(self._partition.cluster_ids[slot]): slot for slot in self._partition.slots()}
-        size = int(self._partition.clusters.sizes[slots[gone]])
-        labels = self._partition.ids_of(self._partition.kept.labels)
+        slots = {int(self._statistics.cluster_ids[slot]): slot for slot in self._statistics.slots()}
+        size = int(self._statistics.clusters.sizes[slots[gone]])
+        labels = self._statistics.ids_of(self._statistics.documents.labels)
         labels = np.where(labels == gone, into, labels)
         ids = np.unique(labels)
-        self._partition.take_labels(np.searchsorted(ids, labels), ids)
+        self._moves.set_labels(np.searchsorted(ids, labels), ids)
         self.labels_ = np.where(self.labels_ == gone, into, self.labels_)
         self.events_.append(Event("merged", gone, into, size))
         return self
@@ -853,7 +853,7 @@ def test_a_check_tells_where_statistics_are_not_those_of_a_recount(stream, monke
 
 def test_a_check_tells_where_counts_of_words_in_memory_are_not_those_of_a_recount(stream):
     stream.add(make_documents(30))
-    stream._in_memory.clusterer._partition.clusters.pair_counts[0] += 1
+    stream._in_memory.clusterer._statistics.clusters.pair_counts[0] += 1
     assert stream.check() == ["in memory 1 counts of words in clusters are not those of a recount"]
 
 

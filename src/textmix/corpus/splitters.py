@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from textmix.corpus.characters import character_classes, code_points
+from textmix.corpus.matrix import enlarged
 from textmix.kernels.tokenize import Progress, Rows, WordTable, count_words, fill_slots
 
 _FIRST_SLOTS = 1 << 10
@@ -75,18 +75,11 @@ class WordSplitter:
         n_characters = 2 * table.characters.size + longest
         self._table = WordTable(
             slots=np.zeros(n_slots, dtype=np.uint64),
-            starts=_enlarged(table.starts, n_slots // 2 + 1, 0),
-            characters=_enlarged(table.characters, n_characters, 0),
-            last_entry=_enlarged(table.last_entry, n_slots // 2, -1),
+            starts=enlarged(table.starts, n_slots // 2 + 1, 0),
+            characters=enlarged(table.characters, n_characters, 0),
+            last_entry=enlarged(table.last_entry, n_slots // 2, -1),
         )
         fill_slots(self._table, n_words)
-
-
-def _enlarged(array: npt.NDArray[Any], size: int, fill: int) -> npt.NDArray[Any]:
-    """A copy of the array with `size` elements, the new ones set to `fill`."""
-    larger = np.full(size, fill, dtype=array.dtype)
-    larger[: array.size] = array
-    return larger
 
 
 class OwnSplitter:

@@ -46,7 +46,7 @@ def document_rows(
 ) -> list[DocumentRow]:
     """The rows of documents that are kept, each id once, in the order in which the clusterer has them."""
     last_place = {answer.id: place for place, answer in enumerate(answers) if answer.id not in gone}
-    ids = clusterer.in_order(last_place)
+    ids = clusterer.reader.in_order(last_place)
     places = [last_place[id] for id in ids]
     labels, counts, seconds = (
         clusterer.labels_of(ids).tolist(),

@@ -49,7 +49,7 @@ def _find_mistakes(database: Database, clusterer: StreamClusterer) -> list[str]:
     recounted = _recount(database)
     mistakes += compare_sizes(database.clusters(), recounted)
     mistakes += _compare_sizes("in memory", sizes_of(clusterer), recounted)
-    mistakes += [f"in memory {mistake}" for mistake in clusterer._fitted.find_mistakes()]
+    mistakes += [f"in memory {mistake}" for mistake in clusterer.statistics.find_mistakes()]
     return [*mistakes[:_SHOWN], *([f"… and {len(mistakes) - _SHOWN:,} more"] if len(mistakes) > _SHOWN else [])]
 
 

@@ -1,16 +1,21 @@
-"""What a stream forgets by itself: how many documents it keeps, how old they may get, and how many go at once."""
+"""What a stream forgets: which documents are due, how many it keeps by itself, and how many go at once."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from datetime import timedelta
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from textmix.stream.durations import in_seconds
+from textmix.corpus.times import parse_times
+from textmix.stream.documents import KeptDocuments
 
 if TYPE_CHECKING:
     from textmix.stream.clusterer import StreamClusterer
@@ -19,6 +24,10 @@ log = logging.getLogger("textmix.stream")
 
 MAX_KEEP = 10**12
 STEPS = 1000  # of a half-life: the documents of one step, 0.07 % of all, may stay for so much longer
+SHORTEST, LONGEST = 0.001, 10_000 * 365.25 * 86400  # seconds: a millisecond, 10,000 years
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhdw])\s*")
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,77 @@ class Policy:
         for name in ("max_age", "half_life"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else in_seconds(value, name))
+
+
+def in_seconds(duration: str | float | timedelta | np.timedelta64, what: str) -> float:
+    """A duration in seconds; `what` names it in the error message. What is written needs a unit."""
+    seconds = float("nan")
+    if isinstance(duration, str):
+        match = _WRITTEN.fullmatch(duration)
+        seconds = float(match.group(1)) * _UNITS[match.group(2)] if match else seconds
+    elif isinstance(duration, timedelta):
+        seconds = duration.total_seconds()
+    elif isinstance(duration, np.timedelta64):
+        seconds = float(duration / np.timedelta64(1, "s"))
+    elif isinstance(duration, Real) and not isinstance(duration, bool):
+        seconds = float(duration)
+    if not SHORTEST <= seconds <= LONGEST:
+        number = "" if isinstance(duration, str) else ", or a number of seconds"
+        raise ValueError(
+            f'{what} must be a time such as "30d" or "12h" (units: w, d, h, m, s), from 0.001 s to 10,000 years'
+            f"{number}; not {str(duration)[:40]!r}"
+        )
+    return seconds
+
+
+class Lots:
+    """A number between 0 and 1 for each document, by its id and the seed: which documents outlive a half-life."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._lot_of: dict[str, float] = {}
+
+    def draw(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """The numbers of documents."""
+        for id in ids:
+            if id not in self._lot_of:
+                keyed = f"{self._seed} {id}".encode("utf-8", "surrogatepass")
+                digest = hashlib.blake2b(keyed, digest_size=8).digest()
+                self._lot_of[id] = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
+        return np.array([self._lot_of[id] for id in ids], dtype=np.float64)
+
+    def discard(self, ids: Iterable[str]) -> None:
+        """Forget the numbers of documents that are gone."""
+        for id in ids:
+            self._lot_of.pop(id, None)
+
+
+def find_due(
+    documents: KeptDocuments, lots: Lots, *, before: Any, keep: int | None, half_life: Any, now: Any
+) -> NDArray[np.int64]:
+    """The rows of the documents that are to be forgotten, rising; see `StreamClusterer.forget`."""
+    rows = documents.kept_rows()
+    is_due = np.zeros(rows.size, bool)
+    if before is not None:
+        is_due |= documents.times[rows] < _moment(before, "before")
+    if keep is not None:
+        if not isinstance(keep, Integral) or isinstance(keep, bool) or keep < 0:
+            raise ValueError(f"keep must be a number of documents, not {keep!r}")
+        is_due[: max(rows.size - int(keep), 0)] = True
+    if half_life is not None and rows.size:
+        newest = _moment(now, "now") if now is not None else documents.times[rows].max()
+        ages = np.maximum(newest - documents.times[rows], 0)
+        ids = [documents.ids[row] for row in rows.tolist()]
+        is_due |= np.exp2(-ages / in_seconds(half_life, "half_life")) < lots.draw(ids)
+    return rows[is_due]
+
+
+def _moment(value: Any, what: str) -> int:
+    """A time in seconds since 1970."""
+    moment = parse_times([value], what)[0]
+    if np.isnat(moment):
+        raise ValueError(f"{what} must be a time such as 2024-03-04, not {value!r}")
+    return int(moment.astype(np.int64))
 
 
 class HeldBack(NamedTuple):
@@ -81,7 +161,7 @@ def check_not_most(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
 
 def policy_due(policy: Policy, clusterer: StreamClusterer, now: int) -> dict[str, Any]:
     """What a policy lets go without a new batch, as arguments of `forget`; ages count from the newest document."""
-    newest = clusterer.newest()
+    newest = clusterer.reader.newest()
     return {} if newest is None else Forgetting(policy).due(clusterer.n_documents_, min(newest, now))
 
 
@@ -106,9 +186,8 @@ class Forgetting:
         if not due:
             return []
         rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
-        is_too_much = is_most(rows.size, n_documents) or is_most(
-            clusterer.n_before_last(rows, n_new), n_documents - n_new
-        )
+        n_old = clusterer.reader.n_before_last(rows, n_new)
+        is_too_much = is_most(rows.size, n_documents) or is_most(n_old, n_documents - n_new)
         self.held_back = HeldBack(rows.size, n_documents) if is_too_much and not self._confirmed else None
         if self.held_back is None:
             return clusterer.forget(**due)
