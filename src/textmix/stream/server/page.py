@@ -11,7 +11,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from textmix.stream.server.outliers import N_RECENT
+from textmix.stream.server.writer import N_RECENT
 
 # Joined in this order into one script; each file says in its first line what it is for.
 SCRIPTS = (
