@@ -165,7 +165,7 @@ def stream_lines(
     _check_files(source.files)
     from textmix.stream.durable import DurableStream
     from textmix.stream.lines import Interruption, LineAnswers
-    from textmix.stream.settings import given_clusterer
+    from textmix.stream.stored import given_clusterer
 
     began = time.perf_counter()
     code = 0

@@ -144,19 +144,29 @@ class HeldBack(NamedTuple):
         )
 
 
-def is_most(n_due: int, n_documents: int) -> bool:
+def is_more_than_half(n_due: int, n_documents: int) -> bool:
     """Whether so many documents are more than may go at once."""
     return 2 * n_due > n_documents
 
 
-def check_not_most(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
+def check_at_most_half(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
     """ValueError if more documents would be forgotten than may go at once; arguments of `forget` say which."""
     n_due, n_documents = clusterer.rows_to_forget(**due).size, clusterer.n_documents_
-    if is_most(n_due, n_documents):
+    if is_more_than_half(n_due, n_documents):
         raise ValueError(
             f"{n_due:,} of {n_documents:,} texts would be forgotten, more than half at once; nothing was changed. "
             "If that is right, confirm it: --yes, in Python confirmed=True"
         )
+
+
+def check_new_policy(policy: Policy, stored: Policy | None, clusterer: StreamClusterer, now: int) -> None:
+    """ValueError if a policy would forget more than may go at once, and more than the stored one does."""
+    due = policy_due(policy, clusterer, now)
+    if stored is not None:
+        new, old = (clusterer.rows_to_forget(**each).size for each in (due, policy_due(stored, clusterer, now)))
+        if new <= old:
+            return
+    check_at_most_half(clusterer, due)
 
 
 def policy_due(policy: Policy, clusterer: StreamClusterer, now: int) -> dict[str, Any]:
@@ -169,11 +179,12 @@ class Forgetting:
     """A policy at work. Which documents outlive a half-life is drawn in steps of it, since all are looked at then."""
 
     def __init__(self, policy: Policy, *, confirmed: bool = False) -> None:
-        self._policy = policy
+        self.policy = policy
+        self.held_back: HeldBack | None = None
+        self.n_forgotten = 0  # documents so far
         self._confirmed = confirmed
         self._drawn_at: int | None = None
         self._has_warned = False
-        self.held_back: HeldBack | None = None
 
     def apply(self, clusterer: StreamClusterer, moment: int, n_new: int) -> list[str]:
         """Let go what is due after a batch of so many documents; returns the ids.
@@ -187,12 +198,14 @@ class Forgetting:
             return []
         rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
         n_old = clusterer.reader.n_before_last(rows, n_new)
-        is_too_much = is_most(rows.size, n_documents) or is_most(n_old, n_documents - n_new)
+        is_too_much = is_more_than_half(rows.size, n_documents) or is_more_than_half(n_old, n_documents - n_new)
         self.held_back = HeldBack(rows.size, n_documents) if is_too_much and not self._confirmed else None
-        if self.held_back is None:
-            return clusterer.forget(**due)
-        self._hold_back(self.held_back)
-        return clusterer.forget(keep=due.get("keep"))
+        if self.held_back is not None:
+            self._hold_back(self.held_back)
+            due = {"keep": due.get("keep")}
+        forgotten = clusterer.forget(**due)
+        self.n_forgotten += len(forgotten)
+        return forgotten
 
     def _hold_back(self, documents: HeldBack) -> None:
         self._drawn_at = None  # the next batch may let them go
@@ -202,7 +215,7 @@ class Forgetting:
 
     def due(self, n_documents: int, moment: int) -> dict[str, Any]:
         """What a clusterer with so many documents is to forget at a moment, as arguments of `forget`; {}: nothing."""
-        policy = self._policy
+        policy = self.policy
         due: dict[str, Any] = {}
         if policy.keep is not None and n_documents > policy.keep:
             due["keep"] = policy.keep

@@ -29,6 +29,13 @@ class DocumentOdds(NamedTuple):
     slots: NDArray[np.int64]  # of its cluster, or of the most probable one if it has none; −1 where there is none
 
 
+class ClusterSize(NamedTuple):
+    """The number of documents of a cluster, and of all their words."""
+
+    size: int
+    n_words: int
+
+
 class StreamReader:
     """Documents by their ids, clusters by theirs, and how well documents fit clusters; changes nothing."""
 
@@ -89,6 +96,12 @@ class StreamReader:
         slots = self._statistics.slots()
         ids, sizes = self._statistics.cluster_ids[slots], self._statistics.clusters.sizes[slots]
         return dict(zip(ids.tolist(), sizes.tolist(), strict=True))
+
+    def cluster_sizes(self) -> dict[int, ClusterSize]:
+        """The number of documents and of words of each cluster, by its id."""
+        slots, clusters = self._statistics.slots(), self._statistics.clusters
+        columns = (self._statistics.cluster_ids[slots], clusters.sizes[slots], clusters.totals[slots])
+        return {id: ClusterSize(*size) for id, *size in zip(*(each.tolist() for each in columns), strict=True)}
 
     def words_of(self, cluster: int, n: int = 10) -> list[ScoredWord]:
         """The words that tell a cluster from the others, with their scores."""

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from textmix import __version__
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.durable import DurableStream
-from textmix.stream.server.connections import Connection, sweep
+from textmix.stream.server.connections import Connection, close_overdue
 from textmix.stream.server.description import COMMON, describe
 from textmix.stream.server.errors import handle_errors
 from textmix.stream.server.gate import Gate
@@ -105,7 +105,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
         await super().startup(sockets)
-        self._sweeping = asyncio.create_task(sweep(self.server_state.connections))
+        self._sweeping = asyncio.create_task(close_overdue(self.server_state.connections))
         self._tell_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
