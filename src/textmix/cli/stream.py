@@ -112,14 +112,14 @@ Backup = Annotated[
 ]
 
 
-class Input(NamedTuple):
+class StreamInput(NamedTuple):
     """Which lines are read, and how many are answered at once."""
 
     files: Sequence[str]
     batch: int
 
 
-class Output(NamedTuple):
+class StreamOutput(NamedTuple):
     """What is done and written beside the answers."""
 
     refit: bool
@@ -159,7 +159,13 @@ def list_clusters(state: Path) -> None:
 
 
 def stream_lines(
-    state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output, *, yes: bool
+    state: Path,
+    source: StreamInput,
+    settings: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    output: StreamOutput,
+    *,
+    yes: bool,
 ) -> int:
     """Answer lines until they end, or the program is asked to; the exit code. `yes`: forgetting most is confirmed."""
     _check_files(source.files)
@@ -202,7 +208,7 @@ def _warnings_shown() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:
+def _answer_file(file: str, source: StreamInput, answers: Any, interruption: Any) -> None:
     from textmix.stream.lines import LineReader
 
     with _open(file) as descriptor:
@@ -243,7 +249,7 @@ def _policy(given: Mapping[str, Any]) -> Any:
     return Policy(**{name: None if value == "none" else value for name, value in given.items()})
 
 
-def _tell(answers: Any, stream: Any, seconds: float, output: Output) -> None:
+def _tell(answers: Any, stream: Any, seconds: float, output: StreamOutput) -> None:
     """Say at the end what was done."""
     from textmix.cli.console import plural
 
