@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from textmix.stream.durable import Answer, Document, DurableStream, StoredEvent
-from textmix.stream.records import check_document, check_id
+from textmix.stream.durable import Document, DurableStream, StoredEvent
+from textmix.stream.records import check_document, check_id, finite_or_none
 
 MAX_LINE = 1_000_000  # bytes
 BATCH = 1000  # lines at most that are answered at once
@@ -230,7 +230,8 @@ class LineAnswers:
         for each in operations:
             if isinstance(each, Document):
                 self.n_added += 1
-                yield _answer(next(added))
+                answer = next(added)
+                yield answer._replace(outlier_score=finite_or_none(answer.outlier_score))._asdict()
             elif isinstance(each, Removal):
                 was_there = each.id in removed
                 removed.discard(each.id)  # named twice, it is removed once
@@ -275,9 +276,3 @@ def split_operations(operations: Iterable[Operation]) -> Iterator[list[Operation
 
 def _as_line(fields: dict[str, Any]) -> bytes:
     return _encode(fields).encode() + b"\n"
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    """An answer as JSON can hold it: the score of the first text of all is infinite, and null here."""
-    score = answer.outlier_score
-    return answer._replace(outlier_score=None if score is None or math.isinf(score) else score)._asdict()

@@ -93,9 +93,7 @@ class StreamReader:
 
     def sizes(self) -> dict[int, int]:
         """The number of documents of each cluster, by its id."""
-        slots = self._statistics.slots()
-        ids, sizes = self._statistics.cluster_ids[slots], self._statistics.clusters.sizes[slots]
-        return dict(zip(ids.tolist(), sizes.tolist(), strict=True))
+        return {id: size.size for id, size in self.cluster_sizes().items()}
 
     def cluster_sizes(self) -> dict[int, ClusterSize]:
         """The number of documents and of words of each cluster, by its id."""

@@ -156,3 +156,8 @@ def iso_time(seconds: int) -> str:
 def nan_to_none(number: float | None) -> float | None:
     """The number; None for NaN."""
     return None if number is None or math.isnan(number) else float(number)
+
+
+def finite_or_none(score: float | None) -> float | None:
+    """The score; None for infinity, which JSON has not: the outlier score of the first text of all."""
+    return score if score is not None and math.isfinite(score) else None

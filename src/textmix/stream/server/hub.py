@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from textmix.stream.records import StoredEvent
+from textmix.stream.records import StoredEvent, finite_or_none
 from textmix.stream.server.errors import RETRY_AFTER, problem
 from textmix.stream.server.writer import News, Outlier, State
 
@@ -186,10 +185,5 @@ def message(kind: str, data: Mapping[str, Any], number: int | None = None) -> by
 def _shown(outlier: Outlier) -> dict[str, Any]:
     text, answer = outlier.document.text, outlier.answer
     shown = {"id": answer.id, "text": text[:SHOWN_TEXT], "cut": len(text) > SHOWN_TEXT}
-    scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": _finite(answer.outlier_score)}
+    scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": finite_or_none(answer.outlier_score)}
     return shown | scored
-
-
-def _finite(score: float | None) -> float | None:
-    """JSON has no infinity: the score of a text that is the first of all."""
-    return score if score is not None and math.isfinite(score) else None
