@@ -108,7 +108,7 @@ def memory(n_documents: int = 10_000_000, window: int = 100_000, size: int = 10_
         stream.forget(keep=window)
         if (first + size) in (window, 2 * window, 5 * window) or (first + size) % (n_documents // 10) == 0:
             now, most = resident(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            row = (first + size, now, most, stream._partition.words.n_present, stream.n_clusters_)
+            row = (first + size, now, most, stream._statistics.words.n_present, stream.n_clusters_)
             print(
                 "| {:,} | {:.0f} | {:.0f} | {:,} | {} |".format(*row),
                 f"{time.perf_counter() - began:.0f} |",

@@ -62,7 +62,7 @@ def _in_memory(rng: np.random.Generator) -> str:
                 [_text(rng) for _ in range(n)] if takes_texts else make_counts_whole(rng, n, n_columns)
             )
             assert set(found.labels.tolist()) <= {-1, *stream.cluster_ids_.tolist()}
-        assert_statistics_equal_a_recount(stream._partition)
+        assert_statistics_equal_a_recount(stream._statistics)
     return "in memory"
 
 

@@ -30,7 +30,7 @@ PERPLEXITY_TESTS = "tests/inference/test_perplexity.py"
 CONSENSUS_TESTS = "tests/inference/test_consensus.py"
 MERGING_TESTS = "tests/inference/test_merging.py"
 KNOWN_CLUSTERS_TESTS = "tests/inference/test_known_clusters.py"
-STREAM_TESTS = "tests/stream/test_partition.py"
+STREAM_TESTS = "tests/stream/test_moves.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 
 
@@ -856,7 +856,7 @@ FAULTS = [
     ),
     Fault(
         "words that are gone still count as present",
-        "stream/words.py",
+        "stream/documents.py",
         '            del self._column_of[self._names[column]]\n            self._names[column] = ""\n',
         '            self._names[column] = ""\n',
         STREAM_TESTS,

@@ -106,9 +106,9 @@ def stream_of_documents() -> dict[str, list]:
         stream.partial_fit(make_texts(12, seed=batch), ids=[f"{batch}-{i}" for i in range(12)])
         stream.remove([f"{batch}-{i}" for i in range(0, 12, 5)])
         result["labels"].append(stream.labels_.tolist())
-        result["exact"].append([value.hex() for value in stream._partition.table.bases.ravel().tolist()])
+        result["exact"].append([value.hex() for value in stream._statistics.table.bases.ravel().tolist()])
         result["numbers"] += [*stream.probabilities_.tolist(), *stream.outlier_scores_.tolist()]
-        gains = stream._partition._gains_of(int(stream._partition.slots()[0]))
+        gains = stream._moves._gains_of(int(stream._statistics.slots()[0]))
         result["numbers"] += gains[np.isfinite(gains)].tolist()
     return result
 

@@ -21,8 +21,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the server needs FastAPI: pip install 'textmix[serve]'")
 from textmix.stream.durable import DurableStream
-from textmix.stream.server.app import create_app
-from textmix.stream.server.run import Server
+from textmix.stream.server.app import Server, create_app
 from textmix.stream.server.service import Service
 from textmix.stream.server.settings import Settings
 

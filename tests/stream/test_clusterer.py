@@ -59,7 +59,7 @@ def test_of_two_texts_with_one_id_the_last_wins():
     stream.partial_fit([WEATHER, SPORT], ids=["new", "new"])
     assert stream.labels_.tolist() == [0, 0]
     assert stream.n_documents_ == 7
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_documents_sent_again_stay_where_they_are():
@@ -73,7 +73,7 @@ def test_documents_sent_again_stay_where_they_are():
         assert not stream.is_new_.any()
     assert stream.cluster_sizes_.tolist() == [2, 3]
     assert set(stream.times_of(range(5)).astype(str)) == {"2024-02-02T00:00:00"}
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_numbers_that_are_given_out_name_no_document_that_is_there():
@@ -110,7 +110,7 @@ def test_probabilities_follow_the_number_of_documents_kept():
     stream = StreamClusterer().partial_fit(texts, ids=range(200))
     stream.forget(keep=20)
     few = StreamClusterer().partial_fit(texts[-20:])
-    few._partition.take_labels(*np.unique(stream.labels_of(range(180, 200)), return_inverse=True)[::-1])
+    few._moves.set_labels(*np.unique(stream.labels_of(range(180, 200)), return_inverse=True)[::-1])
     for found in zip(stream.assign(["goal storm"]), few.assign(["goal storm"]), strict=True):
         np.testing.assert_allclose(*found)
 
@@ -183,7 +183,7 @@ def test_a_half_life_lets_half_go_in_that_time_and_asking_often_changes_nothing(
         assert abs(left[within].sum() - expected.sum()) < 3 * deviation
     assert len(gone) == np.count_nonzero(~left)
     assert aged_stream(random_state=1).forget(half_life="50d") != gone
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,11 @@ def test_a_restored_stream_has_the_same_clusters_and_goes_on():
     for batch in range(4):
         stream.partial_fit(make_texts(60, seed=batch), ids=[f"{batch}-{i}" for i in range(60)])
     stream.remove([f"1-{i}" for i in range(50)])
-    ids = [id for id, kept in zip(stream._partition.kept.ids, stream._partition.kept.kept, strict=True) if kept]
+    ids = [
+        id
+        for id, kept in zip(stream._statistics.documents.ids, stream._statistics.documents.is_kept, strict=True)
+        if kept
+    ]
     documents = [
         KeptDocument(id, int(time.astype(int)), int(cluster), counts)
         for id, time, cluster, counts in zip(
@@ -360,7 +364,7 @@ def test_a_restored_stream_has_the_same_clusters_and_goes_on():
     ]
     state = json.loads(json.dumps(stream.state()))
     restored = StreamClusterer(random_state=4).restore(state, documents)
-    assert_statistics_equal_a_recount(restored._partition)
+    assert_statistics_equal_a_recount(restored._statistics)
     np.testing.assert_array_equal(restored.labels_of(ids), stream.labels_of(ids))
     np.testing.assert_array_equal(restored.cluster_sizes_, stream.cluster_sizes_)
     assert restored.state() == state
@@ -394,7 +398,7 @@ def test_titles_in_sixteen_batches(real_data, order, least):
 
 
 def assert_statistics_equal_a_recount_of_sizes(stream: StreamClusterer) -> None:
-    ids = stream._partition.kept.ids
+    ids = stream._statistics.documents.ids
     clusters, sizes = np.unique(stream.labels_of(ids), return_counts=True)
     np.testing.assert_array_equal(stream.cluster_ids_, clusters[clusters >= 0])
     np.testing.assert_array_equal(stream.cluster_sizes_, sizes[clusters >= 0])

@@ -236,7 +236,7 @@ def test_what_a_copy_that_was_killed_has_left_goes_with_the_next(path, database,
     copy_database(path, tmp_path / "copy")
     assert (left.exists(), used.exists(), other.exists()) == (False, True, True)
     lock.release()
-    copies.sweep_copies(tmp_path)
+    copies.remove_abandoned_copies(tmp_path)
     assert (used.exists(), other.exists()) == (False, True)
 
 
@@ -245,7 +245,7 @@ def test_a_copy_is_locked_while_it_is_made(path, database, tmp_path, monkeypatch
     fsync = os.fsync
 
     def sweep_first(descriptor):
-        copies.sweep_copies(tmp_path)
+        copies.remove_abandoned_copies(tmp_path)
         fsync(descriptor)
 
     monkeypatch.setattr(copies.os, "fsync", sweep_first)

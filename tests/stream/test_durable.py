@@ -21,17 +21,18 @@ from stream_texts import make_documents
 import textmix
 from textmix.corpus import Tokenizer
 from textmix.stream import durable, saved_run, state_file
+from textmix.stream.changes import NamedClusters
 from textmix.stream.checking import check_folder
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.copies import copy_database
 from textmix.stream.database import FILE, Database
 from textmix.stream.durable import Document, DurableStream, Policy
 from textmix.stream.events import Event
-from textmix.stream.named_clusters import NamedClusters
 from textmix.stream.policy import Forgetting
-from textmix.stream.reserve import SIZE
-from textmix.stream.settings import given_clusterer
+from textmix.stream.reading import StreamReader
+from textmix.stream.side_files import RESERVE_SIZE
 from textmix.stream.state_file import DamagedStateError, DiskFullError
+from textmix.stream.stored import given_clusterer
 
 DAY = 86400
 NOW = 1_700_000_000
@@ -309,12 +310,12 @@ def merge_clusters(monkeypatch, gone, into):
 
     def merging(self, X, ids=None, timestamps=None):
         partial_fit(self, X, ids, timestamps)
-        slots = {int(self._partition.cluster_ids[slot]): slot for slot in self._partition.slots()}
-        size = int(self._partition.clusters.sizes[slots[gone]])
-        labels = self._partition.ids_of(self._partition.kept.labels)
+        slots = {int(self._statistics.cluster_ids[slot]): slot for slot in self._statistics.slots()}
+        size = int(self._statistics.clusters.sizes[slots[gone]])
+        labels = self._statistics.ids_of(self._statistics.documents.labels)
         labels = np.where(labels == gone, into, labels)
         ids = np.unique(labels)
-        self._partition.take_labels(np.searchsorted(ids, labels), ids)
+        self._moves.set_labels(np.searchsorted(ids, labels), ids)
         self.labels_ = np.where(self.labels_ == gone, into, self.labels_)
         self.events_.append(Event("merged", gone, into, size))
         return self
@@ -783,7 +784,7 @@ def test_documents_can_be_removed_when_the_disk_is_full(stream, room):
 def test_the_reserve_is_given_up_for_removals_and_taken_again(stream, folder, monkeypatch):
     stream.add(make_documents(3))
     put_meta, reserve = Database.put_meta, folder / f"{FILE}-reserve"
-    assert reserve.stat().st_size == SIZE
+    assert reserve.stat().st_size == RESERVE_SIZE
 
     def fail_if_full(self, values):
         if reserve.exists():
@@ -796,7 +797,7 @@ def test_the_reserve_is_given_up_for_removals_and_taken_again(stream, folder, mo
             stream.add([Document("new", "parcel")])
         assert reserve.exists()
         assert stream.remove(["d0"]) == ["d0"]
-    assert reserve.stat().st_size == SIZE
+    assert reserve.stat().st_size == RESERVE_SIZE
     assert (stream.n_documents, stream.check()) == (2, [])
 
 
@@ -845,15 +846,16 @@ def test_a_check_tells_where_memory_and_disk_differ(folder, stream, statement):
 
 def test_a_check_tells_where_statistics_are_not_those_of_a_recount(stream, monkeypatch):
     stream.add(make_documents(30))
-    totals = stream._in_memory.clusterer.cluster_totals_
-    monkeypatch.setattr(StreamClusterer, "cluster_totals_", totals + 1)
+    sizes = stream._in_memory.clusterer.reader.cluster_sizes()
+    wrong = {id: size._replace(n_words=size.n_words + 1) for id, size in sizes.items()}
+    monkeypatch.setattr(StreamReader, "cluster_sizes", lambda self: wrong)
     assert len(stream.check()) == stream.n_clusters
     assert "words in memory" in stream.check()[0]
 
 
 def test_a_check_tells_where_counts_of_words_in_memory_are_not_those_of_a_recount(stream):
     stream.add(make_documents(30))
-    stream._in_memory.clusterer._partition.clusters.pair_counts[0] += 1
+    stream._in_memory.clusterer._statistics.clusters.pair_counts[0] += 1
     assert stream.check() == ["in memory 1 counts of words in clusters are not those of a recount"]
 
 

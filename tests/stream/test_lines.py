@@ -11,8 +11,8 @@ import pytest
 
 from textmix.stream.durable import Document, DurableStream
 from textmix.stream.lines import (
+    InputLine,
     Interruption,
-    Line,
     LineAnswers,
     LineReader,
     Mistake,
@@ -56,7 +56,9 @@ def answer(stream):
     answers = LineAnswers(stream, max_line=100)
 
     def call(*lines: str | bytes) -> list[dict]:
-        numbered = [Line(n, line.encode() if isinstance(line, str) else line) for n, line in enumerate(lines, start=1)]
+        numbered = [
+            InputLine(n, line.encode() if isinstance(line, str) else line) for n, line in enumerate(lines, start=1)
+        ]
         return [json.loads(line, parse_constant=no_json) for line in answers.answer(numbered).decode().splitlines()]
 
     return call
@@ -73,13 +75,13 @@ def test_lines_that_have_arrived_are_handed_over_without_waiting_for_more():
     with pipe() as (reading, write):
         batches = LineReader(reading, Interruption()).batches(most=3)
         write(b"one\ntwo\nthr")
-        assert next(batches) == [Line(1, b"one"), Line(2, b"two")]
+        assert next(batches) == [InputLine(1, b"one"), InputLine(2, b"two")]
         write(b"ee\n4\n5\n6\n7\n")
-        assert next(batches) == [Line(3, b"three"), Line(4, b"4"), Line(5, b"5")]
-        assert next(batches) == [Line(6, b"6"), Line(7, b"7")]
+        assert next(batches) == [InputLine(3, b"three"), InputLine(4, b"4"), InputLine(5, b"5")]
+        assert next(batches) == [InputLine(6, b"6"), InputLine(7, b"7")]
         write(b"last, without an end")
         write(None)
-        assert next(batches) == [Line(8, b"last, without an end")]
+        assert next(batches) == [InputLine(8, b"last, without an end")]
         assert list(batches) == []
 
 
@@ -88,26 +90,26 @@ def test_a_file_comes_in_full_batches(tmp_path):
     with open(tmp_path / "lines", "rb") as file:
         batches = list(LineReader(file.fileno(), Interruption()).batches(most=3000))
     assert [len(batch) for batch in batches] == [3000] * 6 + [2001]
-    assert batches[0][0] == Line(1, b"first")  # without the mark of the byte order
-    assert batches[-1][-1] == Line(20_001, b"another line")
+    assert batches[0][0] == InputLine(1, b"first")  # without the mark of the byte order
+    assert batches[-1][-1] == InputLine(20_001, b"another line")
 
 
 def test_a_line_that_is_too_long_is_not_kept_and_the_next_is_read():
     with pipe() as (reading, write):
         batches = LineReader(reading, Interruption(), max_line=10).batches()
         write(b"0123456789\n" + b"x" * 11 + b"\nnext\n" + b"y" * 5000)
-        assert next(batches) == [Line(1, b"0123456789"), Line(2, None), Line(3, b"next")]
+        assert next(batches) == [InputLine(1, b"0123456789"), InputLine(2, None), InputLine(3, b"next")]
         write(b"y" * 5000 + b"\nlast\n" + b"z" * 11)
-        assert next(batches) == [Line(4, None), Line(5, b"last")]
+        assert next(batches) == [InputLine(4, None), InputLine(5, b"last")]
         write(None)
-        assert list(batches) == [[Line(6, None)]]
+        assert list(batches) == [[InputLine(6, None)]]
 
 
 def test_a_signal_ends_the_lines_between_two_batches():
     with pipe() as (reading, write), Interruption() as interruption:
         batches = LineReader(reading, interruption).batches(most=1)
         write(b"one\ntwo\n")
-        assert next(batches) == [Line(1, b"one")]
+        assert next(batches) == [InputLine(1, b"one")]
         os.kill(os.getpid(), signal.SIGTERM)  # while the batch is worked on
         assert list(batches) == []
 
@@ -167,7 +169,7 @@ def test_a_second_signal_ends_at_once_and_the_handlers_are_put_back():
     ],
 )
 def test_a_bad_line_is_a_mistake_with_its_number(line, error):
-    (found,) = parse_lines([Line(7, line)])
+    (found,) = parse_lines([InputLine(7, line)])
     assert isinstance(found, Mistake)
     assert found.line == 7
     assert error in found.error
@@ -181,7 +183,7 @@ def test_lines_are_documents_and_removals():
         b"",
         b'{"text": "\\u00e9", "id": "x"}',
     ]
-    found = list(parse_lines(Line(number, line) for number, line in enumerate(lines)))
+    found = list(parse_lines(InputLine(number, line) for number, line in enumerate(lines)))
     assert found == [Document("12", "a"), Removal("1.5"), Document("x", "é")]
 
 
@@ -235,7 +237,7 @@ def test_no_line_is_written_that_is_not_json():
 def test_events_follow_the_answers_of_their_batch(stream):
     stream.add([Document("before", "volcano")])
     answers = LineAnswers(stream, events=True)
-    lines = [Line(1, b'{"id": "a", "text": "parcel late courier"}')]
+    lines = [InputLine(1, b'{"id": "a", "text": "parcel late courier"}')]
     written = [json.loads(line) for line in answers.answer(lines).splitlines()]
     (event,) = stream.events(after=1)
     assert written[1] == {
@@ -251,5 +253,5 @@ def test_events_follow_the_answers_of_their_batch(stream):
 
 def test_the_file_is_named_where_there_are_several(stream):
     answers = LineAnswers(stream)
-    assert json.loads(answers.answer([Line(3, b"x")], "some.jsonl"))["file"] == "some.jsonl"
+    assert json.loads(answers.answer([InputLine(3, b"x")], "some.jsonl"))["file"] == "some.jsonl"
     assert answers.n_mistakes == 1

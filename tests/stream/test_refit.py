@@ -22,7 +22,7 @@ def test_clusters_that_mostly_agree_keep_their_ids():
         ("born", 3, None),
         ("born", 4, None),
     ]
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_a_cluster_that_goes_into_another_is_told_as_merged():
@@ -41,7 +41,7 @@ def test_what_came_or_went_in_the_meantime_is_as_it_should_be():
     assert stream.labels_of([0, 11, "empty"]).tolist() == [-1, -1, -1]
     assert stream.labels_of([2, 6, 1]).tolist() == [0, 1, 1]
     assert stream.labels_of(["new"])[0] >= 2
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_documents_sent_again_in_the_meantime_are_those_of_the_fit():
@@ -53,7 +53,7 @@ def test_documents_sent_again_in_the_meantime_are_those_of_the_fit():
     labels = stream.labels_of(range(12)).tolist()
     assert [labels[i] for i in (0, 4, 8)] == [labels[i] for i in (3, 7, 11)]
     assert len(set(labels)) == 3
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_clusters_that_were_born_in_the_meantime_keep_their_ids():

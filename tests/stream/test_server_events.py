@@ -14,7 +14,7 @@ from server_running import SECONDS, RunningServer, events_of, running, wait_unti
 
 from textmix.stream.durable import DurableStream
 from textmix.stream.policy import Policy
-from textmix.stream.server import hub, outliers
+from textmix.stream.server import hub, writer
 
 
 @pytest.fixture
@@ -132,6 +132,29 @@ def test_an_outlier_that_is_gone_is_not_told_any_more(served: RunningServer, way
     assert found[-1] == others["outliers"]["ids"]
 
 
+def test_a_removal_that_was_answered_is_heard_of_before_anything_else(
+    served: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes while a removal is answered but not told yet does not hear of the text."""
+    served.add("volcano lava ash", prefix="secret")
+    may_tell, tell = threading.Event(), served.service.writer._tell
+
+    def tell_late(news: writer.News) -> None:
+        assert may_tell.wait(SECONDS)
+        tell(news)
+
+    monkeypatch.setattr(served.service.writer, "_tell", tell_late)
+    served.client.delete("/documents/secret0")
+    found: list[tuple[list[str], dict[str, Any]]] = []
+    listener = threading.Thread(target=lambda: found.append(told(served)))
+    listener.start()
+    wait_until(lambda: served.service.hub.n_listeners == 1)
+    may_tell.set()
+    listener.join(SECONDS)
+    ((texts, others),) = found
+    assert texts == others["outliers"]["ids"] == []
+
+
 def test_an_outlier_that_another_replaces_is_told_with_its_new_text(served: RunningServer) -> None:
     served.add("apple pear", "apple pear plum", prefix="known")
     served.add("volcano lava ash", "zebra giraffe", prefix="secret")
@@ -152,7 +175,7 @@ def test_an_outlier_that_the_policy_forgets_is_not_told_any_more(tmp_path: Path)
 
 
 def test_only_the_last_outliers_are_remembered(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outliers, "N_RECENT", 2)
+    monkeypatch.setattr(writer, "N_RECENT", 2)
     for text in ("zebra giraffe", "volcano lava ash", "telescope galaxy"):
         served.add(text, prefix=text)
     texts, others = told(served)

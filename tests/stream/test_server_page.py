@@ -229,7 +229,7 @@ def test_a_cluster_that_went_into_another_is_told_with_its_name(window: Window, 
     merged = StoredEvent(served.service.writer.state.last_event + 1, time, "merged", 77, into["id"], 4, "old, one")
     unknown = merged._replace(number=merged.number + 1, into=987)
     state = served.service.writer.state._replace(last_event=unknown.number)
-    served.service._pass_on(News(state, [merged, unknown], []))
+    served.service._pass_on(News(served.service.writer.version, state, [merged, unknown], []))
     expect(page.locator("#events > li").nth(1)).to_contain_text(f"old, one went into {into['name']} with 4 texts")
     expect(page.locator("#events > li").first).to_contain_text("old, one went into cluster 987 with 4 texts")
     heights = page.locator("#events time").evaluate_all("times => times.map((time) => time.getClientRects().length)")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from server_running import wait_until
 
 pytest.importorskip("fastapi", reason="the server needs FastAPI: pip install 'textmix[serve]'")
 from textmix.stream.durable import Answer, Document, DurableStream
@@ -125,14 +126,35 @@ def test_a_request_that_was_given_up_while_it_waited_is_left_out(stream: Watched
     assert stream.document("given up") is None
 
 
-def test_what_a_transaction_brought_is_told_before_it_is_answered(stream: WatchedStream) -> None:
+def test_a_request_is_answered_before_what_it_brought_is_told(stream: WatchedStream) -> None:
+    may_tell, told = threading.Event(), list[News]()
+
+    def tell(news: News) -> None:
+        assert may_tell.wait(60)
+        told.append(news)
+
+    writer = Writer(stream, 64, tell=tell)
+    writer.start()
+    for kind, items in ((Kind.ADD, batch("zebra")), (Kind.REMOVE, ["zebra"])):
+        may_tell.clear()
+        answer = writer.submit(kind, items)
+        n_told = len(told)
+        assert len(answer.result(60)) == 1
+        assert len(told) == n_told
+        assert writer.state.n_documents == stream.n_documents
+        may_tell.set()
+        wait_until(lambda before=n_told: len(told) > before)
+    writer.stop()
+    assert [news.state.n_documents for news in told] == [1, 0]
+
+
+def test_what_a_transaction_brought_is_told_once(stream: WatchedStream) -> None:
     told: list[News] = []
     writer = Writer(stream, 64, tell=told.append)
-    answer = writer.submit(Kind.ADD, batch("zebra"))
-    answer.add_done_callback(lambda _: told.append(told[0]))
+    writer.submit(Kind.ADD, batch("zebra"))
     finished(writer)
-    news = told[0]
-    assert len(told) == 2
+    (news,) = told
+    assert news.transaction == 1
     assert (news.state.n_documents, news.state.n_clusters, news.state.last_event) == (1, 1, 1)
     assert [event.kind for event in news.events] == ["born"]
     assert [outlier.document.text for outlier in news.outliers] == ["zebra"]
@@ -148,6 +170,18 @@ def test_all_events_of_a_transaction_are_told_however_many(stream: WatchedStream
     assert [[event.number for event in news.events] for news in told] == [[1, 2], [3, 4], [5]]
     assert [news.state.last_event for news in told] == [2, 4, 5]
     assert all(news.outliers == told[0].outliers != [] for news in told)
+
+
+def test_what_cannot_be_told_leaves_no_outlier_behind(stream: WatchedStream, monkeypatch: Any) -> None:
+    told: list[News] = []
+    writer = Writer(stream, 64, tell=told.append)
+    writer.submit(Kind.ADD, batch("zebra"))
+    writer.submit(Kind.REMOVE, ["zebra"])
+    events = stream.events
+    monkeypatch.setattr(stream, "events", lambda after: events(after) if after == 0 else events("not a number"))
+    finished(writer)
+    assert [news.transaction for news in told] == [1, 2]
+    assert [len(news.outliers) for news in told] == [1, 0]
 
 
 def test_trouble_with_telling_does_not_undo_what_is_stored(stream: WatchedStream) -> None:

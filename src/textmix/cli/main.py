@@ -280,7 +280,7 @@ def stream(
         "random_state": seed,
     }
     policy = {"keep": keep, "max_age": max_age, "half_life": half_life}
-    source, output = stream_options.Input(files or [], batch), stream_options.Output(refit, events, quiet)
+    source, output = stream_options.StreamInput(files or [], batch), stream_options.StreamOutput(refit, events, quiet)
     raise typer.Exit(stream_options.stream_lines(state, source, settings, policy, output, yes=yes))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from textmix.cli.console import make_console, plural, say
 
 try:
-    from textmix.stream.server.run import serve
+    from textmix.stream.server.app import serve
     from textmix.stream.server.settings import Limits, Settings, read_token
 except ModuleNotFoundError as error:
     raise ImportError(f"textmix serve needs {error.name}: pip install 'textmix[serve]'") from error

@@ -18,6 +18,11 @@ from textmix.cli.options import MODEL
 STANDARD_INPUT = "-"
 FORGETTING, STATE = "What is forgotten", "The state itself"
 
+
+def _option(flag: str, help: str, panel: str | None = None, **settings: Any) -> Any:
+    return typer.Option(flag, help=help, rich_help_panel=panel, **settings)
+
+
 StateFolder = Annotated[
     Path,
     typer.Argument(metavar="STATE", help="Folder of the stream: a new one, or one that textmix cluster --out wrote."),
@@ -27,99 +32,64 @@ Lines = Annotated[
     typer.Argument(metavar="[FILE]...", help="Files with JSON lines; - is standard input, as is no file."),
 ]
 Alpha = Annotated[
-    str | None,
-    typer.Option(
-        "--alpha", metavar="NUMBER", help=r"Larger: more clusters; 0.1n: by the number of texts.", rich_help_panel=MODEL
-    ),
+    str | None, _option("--alpha", "Larger: more clusters; 0.1n: by the number of texts.", MODEL, metavar="NUMBER")
 ]
-Beta = Annotated[
-    float | None, typer.Option("--beta", metavar="NUMBER", help="Larger: fewer clusters.", rich_help_panel=MODEL)
-]
-Sweeps = Annotated[
-    int | None,
-    typer.Option("--sweeps", metavar="N", min=0, help="Sweeps over each batch [10].", rich_help_panel=MODEL),
-]
+Beta = Annotated[float | None, _option("--beta", "Larger: fewer clusters.", MODEL, metavar="NUMBER")]
+Sweeps = Annotated[int | None, _option("--sweeps", "Sweeps over each batch [10].", MODEL, metavar="N", min=0)]
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--language",
-        metavar="NAME",
-        help="Whose stop words to leave out; auto, none, german, de, ….",
-        rich_help_panel=MODEL,
-    ),
+    _option("--language", "Whose stop words to leave out; auto, none, german, de, ….", MODEL, metavar="NAME"),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same clusters.", rich_help_panel=MODEL),
-]
-Keep = Annotated[
-    int | None,
-    typer.Option("--keep", metavar="N", min=1, help="Keep the last N texts.", rich_help_panel=FORGETTING),
-]
+Seed = Annotated[int | None, _option("--seed", "The same seed gives the same clusters.", MODEL, metavar="N", min=0)]
+Keep = Annotated[int | None, _option("--keep", "Keep the last N texts.", FORGETTING, metavar="N", min=1)]
 MaxAge = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--max-age",
+        "Texts that are older go: 30d, 12h, 90m, 45s, with a unit; none: no more.",
+        FORGETTING,
         metavar="TIME",
-        help="Texts that are older go: 30d, 12h, 90m, 45s, with a unit; none: no more.",
-        rich_help_panel=FORGETTING,
     ),
 ]
 HalfLife = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--half-life",
+        "The age at which half of the texts have gone, by chance; none: no more.",
+        FORGETTING,
         metavar="TIME",
-        help="The age at which half of the texts have gone, by chance; none: no more.",
-        rich_help_panel=FORGETTING,
     ),
 ]
 Yes = Annotated[
-    bool,
-    typer.Option(
-        "--yes",
-        help="Forget what is due also if it is more than half of the texts at once.",
-        rich_help_panel=FORGETTING,
-    ),
+    bool, _option("--yes", "Forget what is due also if it is more than half of the texts at once.", FORGETTING)
 ]
 Batch = Annotated[
-    int, typer.Option("--batch", metavar="N", min=1, help="Answer at most N lines at once; fewer if no more have come.")
+    int, _option("--batch", "Answer at most N lines at once; fewer if no more have come.", metavar="N", min=1)
 ]
 Refit = Annotated[
     bool,
-    typer.Option(
+    _option(
         "--refit",
-        help="Cluster all texts anew meanwhile, with the defaults of textmix cluster; ids stay where they agree.",
+        "Cluster all texts anew meanwhile, with the defaults of textmix cluster; ids stay where they agree.",
     ),
 ]
-Events = Annotated[bool, typer.Option("--events", help="Also write what happens to clusters.")]
+Events = Annotated[bool, _option("--events", "Also write what happens to clusters.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing about how it went at the end.")]
-Check = Annotated[
-    bool,
-    typer.Option("--check", help="Read nothing; say whether the stream is as it should be.", rich_help_panel=STATE),
-]
-Clusters = Annotated[
-    bool, typer.Option("--clusters", help="Read nothing; list the clusters, the largest first.", rich_help_panel=STATE)
-]
+Check = Annotated[bool, _option("--check", "Read nothing; say whether the stream is as it should be.", STATE)]
+Clusters = Annotated[bool, _option("--clusters", "Read nothing; list the clusters, the largest first.", STATE)]
 Backup = Annotated[
-    Path | None,
-    typer.Option(
-        "--backup",
-        metavar="FILE",
-        help="Read nothing; copy the stream, also while it is in use.",
-        rich_help_panel=STATE,
-    ),
+    Path | None, _option("--backup", "Read nothing; copy the stream, also while it is in use.", STATE, metavar="FILE")
 ]
 
 
-class Input(NamedTuple):
+class StreamInput(NamedTuple):
     """Which lines are read, and how many are answered at once."""
 
     files: Sequence[str]
     batch: int
 
 
-class Output(NamedTuple):
+class StreamOutput(NamedTuple):
     """What is done and written beside the answers."""
 
     refit: bool
@@ -159,13 +129,19 @@ def list_clusters(state: Path) -> None:
 
 
 def stream_lines(
-    state: Path, source: Input, settings: Mapping[str, Any], policy: Mapping[str, Any], output: Output, *, yes: bool
+    state: Path,
+    source: StreamInput,
+    settings: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    output: StreamOutput,
+    *,
+    yes: bool,
 ) -> int:
     """Answer lines until they end, or the program is asked to; the exit code. `yes`: forgetting most is confirmed."""
     _check_files(source.files)
     from textmix.stream.durable import DurableStream
     from textmix.stream.lines import Interruption, LineAnswers
-    from textmix.stream.settings import given_clusterer
+    from textmix.stream.stored import given_clusterer
 
     began = time.perf_counter()
     code = 0
@@ -202,7 +178,7 @@ def _warnings_shown() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _answer_file(file: str, source: Input, answers: Any, interruption: Any) -> None:
+def _answer_file(file: str, source: StreamInput, answers: Any, interruption: Any) -> None:
     from textmix.stream.lines import LineReader
 
     with _open(file) as descriptor:
@@ -243,7 +219,7 @@ def _policy(given: Mapping[str, Any]) -> Any:
     return Policy(**{name: None if value == "none" else value for name, value in given.items()})
 
 
-def _tell(answers: Any, stream: Any, seconds: float, output: Output) -> None:
+def _tell(answers: Any, stream: Any, seconds: float, output: StreamOutput) -> None:
     """Say at the end what was done."""
     from textmix.cli.console import plural
 

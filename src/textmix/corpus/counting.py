@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from textmix.corpus.characters import character_classes, code_points
+from textmix.corpus.matrix import enlarged
 from textmix.kernels.tokenize import (
     CountingProgress,
     Rows,
@@ -100,18 +101,11 @@ class WordSplitter:
         n_characters = 2 * table.characters.size + longest
         self._table = WordTable(
             slots=np.zeros(n_slots, dtype=np.uint64),
-            starts=_enlarged(table.starts, n_slots // 2 + 1, 0),
-            characters=_enlarged(table.characters, n_characters, 0),
-            last_entry=_enlarged(table.last_entry, n_slots // 2, -1),
+            starts=enlarged(table.starts, n_slots // 2 + 1, 0),
+            characters=enlarged(table.characters, n_characters, 0),
+            last_entry=enlarged(table.last_entry, n_slots // 2, -1),
         )
         fill_slots(self._table, n_words)
-
-
-def _enlarged(array: npt.NDArray[Any], size: int, fill: int) -> npt.NDArray[Any]:
-    """A copy of the array with `size` elements, the new ones set to `fill`."""
-    larger = np.full(size, fill, dtype=array.dtype)
-    larger[: array.size] = array
-    return larger
 
 
 class OwnSplitter:

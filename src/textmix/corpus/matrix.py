@@ -192,3 +192,10 @@ def sum_by_cluster(matrix: Any, labels: NDArray[np.int32], n_clusters: int) -> c
     sums = csr_array(membership @ matrix, dtype=wide)
     sums.sort_indices()
     return sums
+
+
+def enlarged(array: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
+    """A copy of the array with `size` elements, the new ones set to `fill`."""
+    larger = np.full(size, fill, dtype=array.dtype)
+    larger[: array.size] = array
+    return larger

@@ -1,4 +1,7 @@
-"""The report's page: the summary as plain data and the templates become one HTML file that needs nothing else."""
+"""The report's page: the summary as plain data and the templates become one HTML file that needs nothing else.
+
+A stream's live page is made by the same functions.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import math
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -16,6 +19,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
+
+REPORT = "textmix.report"  # the package whose templates these are
 
 # Joined in this order into one script; each file says in its first line what it is for.
 SCRIPTS = (
@@ -49,11 +54,13 @@ def render_page(data: Mapping[str, Any]) -> str:
         .get_template("page.html.j2")
         .render(
             report=plain,
-            style=Markup(_template_text("report.css")),
+            style=Markup(template_text(REPORT, "report.css")),
             script=Markup(script),
             plotly=Markup(plotly),
             data=Markup(script_json(plain)),
-            policy=_policy(script, plotly),
+            policy=content_policy(
+                filter(None, (script, plotly)), "style-src 'unsafe-inline'", "img-src data: blob:", "font-src data:"
+            ),
         )
         + "\n"
     )
@@ -85,16 +92,15 @@ def script_json(value: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Jinja with our templates; everything is escaped."""
-    environment = Environment(
-        loader=PackageLoader("textmix.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment(REPORT)
     environment.filters["number"] = _number
     environment.filters["percent"] = _percent
     return environment
+
+
+def template_environment(package: str) -> Environment:
+    """Jinja with the templates of a package; everything is escaped."""
+    return Environment(loader=PackageLoader(package), autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 def _number(value: float) -> str:
@@ -107,14 +113,19 @@ def _percent(value: float) -> str:
     return f"{value:.0%}"
 
 
-def _template_text(name: str) -> str:
-    return (files("textmix.report") / "templates" / name).read_text(encoding="utf-8")
+def template_text(package: str, name: str) -> str:
+    """A file of a package's templates."""
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def _script() -> str:
-    """The page's own script; the function around it keeps its names from those of Plotly."""
-    parts = "\n".join(_template_text(f"script/{name}") for name in SCRIPTS)
+    return join_scripts(template_text(REPORT, f"script/{name}") for name in SCRIPTS)
+
+
+def join_scripts(scripts: Iterable[str]) -> str:
+    """A page's own script; the function around it keeps its names from those of Plotly."""
+    parts = "\n".join(scripts)
     return f'\n(() => {{\n"use strict";\n{parts}}})();\n'
 
 
@@ -128,19 +139,13 @@ def _plotly() -> str:
     return path.read_text(encoding="utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _policy(*scripts: str) -> str:
-    """The content security policy: these scripts and no others, and no address at all."""
-    hashes = " ".join(
-        f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts if script
-    )
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {hashes}",
-            "style-src 'unsafe-inline'",
-            "img-src data: blob:",
-            "font-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+def content_policy(scripts: Iterable[str], *directives: str) -> str:
+    """The content security policy: these scripts and no others, what the directives allow, and nothing else."""
+    hashes = " ".join(map(source_hash, scripts))
+    fixed = ("base-uri 'none'", "form-action 'none'")
+    return "; ".join(("default-src 'none'", f"script-src {hashes}", *directives, *fixed))
+
+
+def source_hash(text: str) -> str:
+    """A script or style by which a content security policy allows it."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,11 +1,12 @@
-"""From what a user hands over, texts or counts, to the counts of a batch with the words they are of."""
+"""From what a user hands over, texts or counts, to the counts of a batch with their words, ids and times."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse
@@ -13,15 +14,17 @@ from numpy.typing import NDArray
 
 from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.characters import normal_form
-from textmix.corpus.counting import WordSplitter, count_texts
+from textmix.corpus.counting import WordSplitter, count_texts, is_missing
 from textmix.corpus.matrix import as_counts
 from textmix.corpus.stop_words import all_evidence, detect_language
+from textmix.corpus.times import parse_times
 from textmix.corpus.vocabulary import build_vocabulary
+from textmix.kernels.state import Documents
 
 MAX_COUNT = np.iinfo(np.int32).max
-FEWEST_WORDS = 100  # words that a language is recognised by
-OTHER = "…"  # stands for all words that tell no language: those of texts are not kept
-UNTIL_SETTLED = 1_000  # documents after which a language that was not recognised is taken to be none
+FEWEST_WORDS = 100  # to recognise a language by
+OTHER = "…"  # stands for all words that say nothing about the language, so that words of texts are not kept
+MAX_UNRECOGNISED = 1_000  # documents, after which the language is taken to be none
 
 
 class BatchCounts(NamedTuple):
@@ -61,20 +64,20 @@ class BatchCounter:
         self._seen: Counter[str] = Counter()
         self._n_seen = 0
 
-    def evidence(self) -> dict[str, Any]:
-        """What the language is to be recognised by, as JSON can hold it; nothing once it is."""
+    def language_evidence(self) -> dict[str, Any]:
+        """The words seen so far that tell the language, as JSON can hold it; nothing once it is recognised."""
         return {"words": dict(self._seen), "n_documents": self._n_seen} if self.tokenizer.language == "auto" else {}
 
-    def go_on_with(self, evidence: Mapping[str, Any]) -> None:
+    def restore_language_evidence(self, evidence: Mapping[str, Any]) -> None:
         """Recognise the language also by what was seen before."""
         self._seen, self._n_seen = Counter(evidence.get("words", {})), int(evidence.get("n_documents", 0))
 
     def count(self, X: Any, *, learn: bool) -> tuple[scipy.sparse.csr_array, list[str]]:
         """The counts matrix and its words; a batch that is not learned from says nothing about the language."""
         if isinstance(X, Corpus):
-            return _whole(as_counts(X.counts)), list(X.vocabulary)
+            return _as_whole_counts(as_counts(X.counts)), list(X.vocabulary)
         if getattr(X, "ndim", 1) == 2:
-            matrix = _whole(as_counts(X))
+            matrix = _as_whole_counts(as_counts(X))
             return matrix, [f"word_{column}" for column in range(matrix.shape[1])]
         counts = count_texts(X, self.tokenizer.splitter())
         if learn and self.tokenizer.language == "auto":
@@ -91,7 +94,7 @@ class BatchCounter:
         if self._seen.total() < FEWEST_WORDS:
             return
         language = detect_language(self._seen.keys(), self._seen.values())
-        if language is not None or self._n_seen >= UNTIL_SETTLED:
+        if language is not None or self._n_seen >= MAX_UNRECOGNISED:
             self.tokenizer = replace(self.tokenizer, language=language)
             self._seen.clear()
 
@@ -109,9 +112,81 @@ def take_rows(matrix: scipy.sparse.csr_array, words: list[str], rows: NDArray[np
     return BatchCounts(matrix.indptr, columns, matrix.data.astype(np.int32, copy=False), words)
 
 
-def _whole(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+class Replaced(NamedTuple):
+    """Ids of a batch that are there already, with the same words and with others."""
+
+    same: set[str]
+    other: set[str]
+
+
+def compare_words(
+    ids: Sequence[str],
+    counts_before: Sequence[Mapping[str, int]],
+    row_of: Mapping[str, int],
+    matrix: scipy.sparse.csr_array,
+    words: list[str],
+) -> Replaced:
+    """Which of some ids, whose counts were these before, have the same words in a new counts matrix."""
+    replaced = Replaced(set(), set())
+    for id, before in zip(ids, counts_before, strict=True):
+        entries = slice(*matrix.indptr[row_of[id] : row_of[id] + 2])
+        new = zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True)
+        is_same = before == {words[column]: n for column, n in new}
+        (replaced.same if is_same else replaced.other).add(id)
+    return replaced
+
+
+def known_words(matrix: scipy.sparse.csr_array, columns: NDArray[np.int32]) -> Documents:
+    """The words of documents that are in a column, −1: in none; others count for the lengths of documents only."""
+    known = columns >= 0
+    n_known = np.append(0, np.cumsum(known, dtype=np.int32))
+    starts = n_known[matrix.indptr].astype(np.int32)
+    counts = matrix.data[known].astype(np.int32)
+    sums = np.append(0, np.cumsum(matrix.data, dtype=np.int64))
+    lengths = (sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]).astype(np.int32)
+    lengths[starts[1:] == starts[:-1]] = 0
+    return Documents(starts, columns[known].astype(np.uint32), counts, lengths)
+
+
+def _as_whole_counts(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
     if matrix.dtype.kind == "f" and (matrix.data != np.floor(matrix.data)).any():
         raise ValueError("a stream takes whole counts only; these have fractions")
     if np.asarray(matrix.sum(axis=1, dtype=np.float64)).max(initial=0.0) > MAX_COUNT:
         raise ValueError(f"the counts of a document must not add up to more than {MAX_COUNT:,}")
     return matrix
+
+
+def as_ids(ids: Iterable[Any]) -> list[str | None]:
+    """Ids as strings; None where there is none."""
+    if isinstance(ids, (str, bytes)):
+        raise ValueError(f"ids is a single {type(ids).__name__}; give a list, for one id [id]")
+    return [None if is_missing(id) else str(id) for id in ids]
+
+
+def complete_ids(
+    ids: Iterable[Any] | None, n_documents: int, next_number: int, find_taken: Callable[[list[str]], set[str]]
+) -> tuple[list[str], int]:
+    """The ids given, numbers that are not taken where there are none, and the next number."""
+    names: list[str | None] = [None] * n_documents if ids is None else as_ids(ids)
+    if len(names) != n_documents:
+        raise ValueError(f"there are {len(names)} ids, but {n_documents} documents")
+    missing = [place for place, name in enumerate(names) if name is None]
+    while missing:
+        made = [str(next_number + offset) for offset in range(len(missing))]
+        taken = find_taken(made) | (set(names) & set(made))
+        free = [name for name in made if name not in taken]
+        for place, name in zip(missing, free, strict=False):
+            names[place] = name
+        next_number, missing = next_number + len(made), missing[len(free) :]
+    return cast("list[str]", names), next_number
+
+
+def as_seconds(timestamps: Any, n_documents: int) -> NDArray[np.int64]:
+    """Times in seconds since 1970; now where there is none."""
+    now = np.int64(time.time())
+    if timestamps is None:
+        return np.full(n_documents, now)
+    times = parse_times(timestamps, "timestamps")
+    if times.size != n_documents:
+        raise ValueError(f"there are {times.size} timestamps, but {n_documents} documents")
+    return np.where(np.isnat(times), now, times.astype(np.int64))

@@ -10,8 +10,9 @@ from typing import Any
 
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.database import FILE, ClusterRow, Database, DocumentRow
+from textmix.stream.reading import ClusterSize
 from textmix.stream.state_file import DamagedStateError
-from textmix.stream.stored import STATE, Size, as_kept, load_clusterer, read_policy, read_stored, sizes_of
+from textmix.stream.stored import STATE, as_kept, load_clusterer, read_policy, read_stored
 
 _SHOWN = 20  # mistakes at most
 
@@ -48,8 +49,8 @@ def _find_mistakes(database: Database, clusterer: StreamClusterer) -> list[str]:
     mistakes = [*_compare_state(state, clusterer), *_compare_documents(database, clusterer)]
     recounted = _recount(database)
     mistakes += compare_sizes(database.clusters(), recounted)
-    mistakes += _compare_sizes("in memory", sizes_of(clusterer), recounted)
-    mistakes += [f"in memory {mistake}" for mistake in clusterer._fitted.find_mistakes()]
+    mistakes += _compare_sizes("in memory", clusterer.reader.cluster_sizes(), recounted)
+    mistakes += [f"in memory {mistake}" for mistake in clusterer.statistics.find_mistakes()]
     return [*mistakes[:_SHOWN], *([f"… and {len(mistakes) - _SHOWN:,} more"] if len(mistakes) > _SHOWN else [])]
 
 
@@ -57,30 +58,30 @@ def _find_damage(database: Database) -> list[str]:
     return [f'"{database.path}" is damaged: {each}' for each in database.find_damage()]
 
 
-def compare_sizes(rows: Iterable[ClusterRow], recounted: Mapping[int, Size]) -> Iterator[str]:
+def compare_sizes(rows: Iterable[ClusterRow], recounted: Mapping[int, ClusterSize]) -> Iterator[str]:
     """Where the table of clusters does not say what a recount does."""
-    stored = {row.id: Size(row.size, row.n_words) for row in rows}
+    stored = {row.id: ClusterSize(row.size, row.n_words) for row in rows}
     return _compare_sizes("in the table of clusters", stored, recounted)
 
 
-def _recount(database: Database) -> dict[int, Size]:
+def _recount(database: Database) -> dict[int, ClusterSize]:
     """The sizes of clusters by their documents."""
     sizes, totals = Counter[int](), Counter[int]()
     for row in database.documents():
         if row.cluster >= 0:
             sizes[row.cluster] += 1
             totals[row.cluster] += sum(json.loads(row.counts).values())
-    return {cluster: Size(size, totals[cluster]) for cluster, size in sizes.items()}
+    return {cluster: ClusterSize(size, totals[cluster]) for cluster, size in sizes.items()}
 
 
-def _compare_sizes(place: str, found: Mapping[int, Size], recounted: Mapping[int, Size]) -> Iterator[str]:
+def _compare_sizes(place: str, found: Mapping[int, ClusterSize], recounted: Mapping[int, ClusterSize]) -> Iterator[str]:
     for cluster in sorted(found.keys() | recounted.keys()):
         size, counted = found.get(cluster), recounted.get(cluster)
         if size != counted:
             yield f"cluster {cluster} has {_shown(size)} {place}, {_shown(counted)} by a recount"
 
 
-def _shown(size: Size | None) -> str:
+def _shown(size: ClusterSize | None) -> str:
     return "no document" if size is None else f"{size.size:,} documents with {size.n_words:,} words"
 
 

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from textmix.corpus import Corpus, Tokenizer
-from textmix.corpus.times import parse_times
 from textmix.estimators.dirichlet_process_mixture import concentration
 from textmix.inference.seeds import generator, seed_from
-from textmix.kernels.state import Documents
 from textmix.results.assignments import Assignments
-from textmix.stream.batch import BatchCounter, BatchCounts, as_batch, take_rows
-from textmix.stream.continuing import ContinuedStream
-from textmix.stream.durations import in_seconds
+from textmix.results.words import ScoredWord
+from textmix.stream.batch import (
+    BatchCounter,
+    as_batch,
+    as_ids,
+    as_seconds,
+    compare_words,
+    complete_ids,
+    known_words,
+    take_rows,
+)
+from textmix.stream.continuing import (
+    KeptDocument,
+    Snapshot,
+    apply_labels,
+    events_of_new_fit,
+    match_clusters,
+    put_back,
+    take_snapshot,
+)
 from textmix.stream.events import BORN, DIED, MERGED, Event, GrowthWatch
-from textmix.stream.partition import Merge, StreamPartition
-from textmix.stream.reading import as_ids
+from textmix.stream.moves import Merge, StreamMoves
+from textmix.stream.policy import Lots, find_due
+from textmix.stream.reading import StreamReader
+from textmix.stream.statistics import StreamStatistics
 
 
-class Replaced(NamedTuple):
-    """Ids of a batch that are there already, with the same words and with others."""
-
-    same: set[str]
-    other: set[str]
-
-
-class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
+class StreamClusterer(ClusterMixin, BaseEstimator):
     """Clusters that keep their ids while documents come and go (GSDPMM, as its conclusion has it for streams).
 
     Each document of a batch is classified given all documents that are kept, into a cluster that is there or a new one
@@ -86,7 +93,16 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         "random_state": [Integral, np.random.Generator, None],
     }
 
-    _born: set[int]
+    events_: list[Event]
+    _statistics: StreamStatistics  # the documents kept and the counts of their clusters
+    _moves: StreamMoves
+    _reader: StreamReader
+    _counter: BatchCounter
+    _watch: GrowthWatch
+    _lots: Lots
+    _seed: int
+    _n_batches: int
+    _next_number: int  # to be given out as an id
 
     def __init__(
         self,
@@ -111,11 +127,11 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, *, ids: Iterable[Any] | None = None, timestamps: Any = None) -> Self:
         """Forget all there is and begin anew with a batch."""
-        self.__dict__.pop("_partition", None)
+        self.__dict__.pop("_statistics", None)
         return self.partial_fit(X, ids, timestamps)
 
     def partial_fit(self, X: Any, ids: Iterable[Any] | None = None, timestamps: Any = None) -> Self:
-        """Take in a batch: a list of texts, a matrix of whole counts (a row a document), or a Corpus.
+        """Take in a batch: a list of texts, a matrix of whole counts (one row per document), or a Corpus.
 
         An id that is there already, or is given twice, names one document: the last text wins; sent again with the same
         words, it stays where it is. Without ids numbers are given out. Documents without a timestamp have that of now.
@@ -124,56 +140,35 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         X, n_documents = as_batch(X)
         if isinstance(X, Corpus):
             ids, timestamps = X.ids if ids is None else ids, X.times if timestamps is None else timestamps
-        names, next_number = self._make_ids(ids, n_documents)
-        times = _as_seconds(timestamps, n_documents)
+        documents = self._statistics.documents
+        names, next_number = complete_ids(ids, n_documents, self._next_number, documents.find)
+        times = as_seconds(timestamps, n_documents)
         last_place = {name: place for place, name in enumerate(names)}
         matrix, words = self._counter.count(X, learn=True)
-        replaced = self._find_replaced(last_place, matrix, words)
+        there = list(documents.find(last_place.keys()))
+        replaced = compare_words(there, self._reader.word_counts_of(there), last_place, matrix, words)
         places = np.array(
             sorted(last_place.values(), key=lambda place: (names[place] not in replaced.same, place)), dtype=np.int64
         )
         batch = take_rows(matrix, words, places)
-        self._partition.check_room(batch.words, batch.totals(), batch.columns.size)
+        self._statistics.check_room(batch.words, batch.totals(), batch.columns.size)
         events = self._remove_rows(self._rows_of(replaced.other))[1]
-        self._append([names[place] for place in places], times[places], batch, len(replaced.same))
+        self._statistics.append([names[place] for place in places], times[places], batch, len(replaced.same))
         self._next_number = next_number
         events += self._place(places.size - len(replaced.same))
-        self._describe(names, places)
+        self._describe(names, places, {event.cluster for event in events if event.kind == BORN})
         self.events_ = events
         return self
 
-    def _find_replaced(
-        self, last_place: Mapping[str, int], matrix: scipy.sparse.csr_array, words: list[str]
-    ) -> Replaced:
-        """Which ids of a batch are there already, with the same words or with others."""
-        there = list(self._partition.kept.find(last_place.keys()))
-        replaced = Replaced(set(), set())
-        for name, counts in zip(there, self.word_counts_of(there), strict=True):
-            entries = slice(*matrix.indptr[last_place[name] : last_place[name] + 2])
-            new = zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True)
-            is_same = counts == {words[column]: n for column, n in new}
-            (replaced.same if is_same else replaced.other).add(name)
-        return replaced
-
-    def _append(self, names: list[str], times: NDArray[np.int64], batch: BatchCounts, n_same: int) -> None:
-        """Add documents, of which the first ones take the places of those that have their ids and words."""
-        partition, kept = self._partition, self._partition.kept
-        columns = partition.words.take_in(batch.words, batch.totals())[batch.columns]
-        old_rows = kept.rows_of(names[:n_same])
-        kept.let_go(old_rows)
-        rows = kept.append(names, times, batch.row_starts, columns, batch.counts)
-        partition.stay(old_rows, np.arange(rows.start, rows.start + n_same))
-
     def _place(self, n_new: int) -> list[Event]:
         """Give the last documents clusters; returns what happened to these."""
-        partition = self._partition
         merges = self._sample(n_new, merge=bool(self.merge))
-        born = partition.name_new_clusters(partition.last_rows(n_new)).tolist()
-        sizes = self.sizes()
-        labels = partition.ids_of(partition.kept.labels[partition.last_rows(n_new)])
-        self._born = set(born)
+        rows = self._statistics.documents.last_rows(n_new)
+        born = self._moves.number_new_clusters(rows).tolist()
+        sizes = self._reader.sizes()
+        labels = self._statistics.ids_of(self._statistics.documents.labels[rows])
+        self._reader.forget_names(merge.cluster for merge in merges)
         for merge in merges:
-            self._names.pop(merge.cluster, None)
             self._watch.merge(merge.cluster, merge.into)
         return [
             *(Event(MERGED, merge.cluster, merge.into, merge.size) for merge in merges),
@@ -186,41 +181,25 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         self._set_concentration()
         self._n_batches += 1
         rng = generator(self._seed, self._n_batches)
-        return self._partition.add(n_new, int(self.n_sweeps), merge, rng)
+        return self._moves.place_last(n_new, int(self.n_sweeps), merge, rng)
 
     def _set_concentration(self) -> None:
-        """α, by the documents that are kept now."""
-        kept = self._partition.kept
-        n_documents = int(np.count_nonzero(kept.lengths[kept.kept]))
-        self._partition.set_concentration(concentration(self.alpha, n_documents))
+        """Set α by the documents that are kept now."""
+        documents = self._statistics.documents
+        n_documents = int(np.count_nonzero(documents.lengths[documents.is_kept]))
+        self._statistics.set_concentration(concentration(self.alpha, n_documents))
 
-    def _describe(self, names: list[str], places: NDArray[np.int64]) -> None:
+    def _describe(self, names: list[str], places: NDArray[np.int64], born: set[int]) -> None:
         """Set the attributes that speak of each document of the batch."""
-        rows = self._partition.last_rows(places.size)
-        described = self._partition.describe_rows(rows)
-        labels = self._partition.ids_of(self._partition.kept.labels[rows])
+        rows = self._statistics.documents.last_rows(places.size)
+        odds = self._reader.odds_of_rows(rows)
         row_of = {names[place]: row for row, place in enumerate(places.tolist())}
         of_input = np.array([row_of[name] for name in names], dtype=np.int64)
         self.ids_ = names
-        self.labels_ = labels[of_input]
-        self.probabilities_ = described.probabilities[of_input]
-        self.outlier_scores_ = described.log_odds_new[of_input]
-        self.is_new_ = np.isin(self.labels_, list(self._born))
-
-    def _make_ids(self, ids: Iterable[Any] | None, n_documents: int) -> tuple[list[str], int]:
-        """The ids given, numbers where there are none, and the next number."""
-        names: list[str | None] = [None] * n_documents if ids is None else as_ids(ids)
-        if len(names) != n_documents:
-            raise ValueError(f"there are {len(names)} ids, but {n_documents} documents")
-        number, missing = self._next_number, [place for place, name in enumerate(names) if name is None]
-        while missing:
-            made = [str(number + offset) for offset in range(len(missing))]
-            taken = self._partition.kept.find(made) | (set(names) & set(made))
-            free = [name for name in made if name not in taken]
-            for place, name in zip(missing, free, strict=False):
-                names[place] = name
-            number, missing = number + len(made), missing[len(free) :]
-        return cast("list[str]", names), number
+        self.labels_ = self._statistics.ids_of(odds.slots)[of_input]
+        self.probabilities_ = odds.probabilities[of_input]
+        self.outlier_scores_ = odds.log_odds_new[of_input]
+        self.is_new_ = np.isin(self.labels_, list(born))
 
     # ------------------------------------------------------------------ documents go
 
@@ -248,48 +227,22 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
     def rows_to_forget(
         self, *, before: Any = None, keep: int | None = None, half_life: Any = None, now: Any = None
     ) -> NDArray[np.int64]:
-        """The rows of the documents that `forget` lets go, rising; nothing changes."""
+        """The rows of the documents that `forget` removes, rising; nothing changes."""
         self._begin()
-        kept = self._partition.kept
-        rows = np.flatnonzero(kept.kept)
-        going = np.zeros(rows.size, bool)
-        if before is not None:
-            going |= kept.times[rows] < _moment(before, "before")
-        if keep is not None:
-            if not isinstance(keep, Integral) or isinstance(keep, bool) or keep < 0:
-                raise ValueError(f"keep must be a number of documents, not {keep!r}")
-            going[: max(rows.size - int(keep), 0)] = True
-        if half_life is not None and rows.size:
-            newest = _moment(now, "now") if now is not None else kept.times[rows].max()
-            ages = np.maximum(newest - kept.times[rows], 0)
-            going |= np.exp2(-ages / in_seconds(half_life, "half_life")) < self._lots(rows)
-        return rows[going]
-
-    def _lots(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """A number between 0 and 1 for each document, by its id and the seed."""
-        lots, ids = np.empty(rows.size), self._partition.kept.ids
-        for place, row in enumerate(rows.tolist()):
-            name = ids[row]
-            if name not in self._lot_of:
-                keyed = f"{self._seed} {name}".encode("utf-8", "surrogatepass")
-                digest = hashlib.blake2b(keyed, digest_size=8).digest()
-                self._lot_of[name] = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
-            lots[place] = self._lot_of[name]
-        return lots
+        documents = self._statistics.documents
+        return find_due(documents, self._lots, before=before, keep=keep, half_life=half_life, now=now)
 
     def _rows_of(self, ids: Iterable[str | None]) -> NDArray[np.int64]:
-        rows = self._partition.kept.rows_of(ids)
+        rows = self._statistics.documents.rows_of(ids)
         return np.sort(rows[rows >= 0])
 
     def _remove_rows(self, rows: NDArray[np.int64]) -> tuple[list[str], list[Event]]:
         if rows.size == 0:
             return [], []
-        removed, gone = self._partition.remove(rows)
-        for id in removed:
-            self._lot_of.pop(id, None)
-        for cluster in gone:
-            self._names.pop(cluster, None)
-        if self._partition.kept.n_kept == 0:  # as new, but for the ids
+        removed, gone = self._moves.remove(rows)
+        self._lots.discard(removed)
+        self._reader.forget_names(gone)
+        if self._statistics.documents.n_kept == 0:  # as new, but for the ids
             self._start_anew()
         return removed, [Event(DIED, cluster, None, 0) for cluster in gone]
 
@@ -303,69 +256,155 @@ class StreamClusterer(ContinuedStream, ClusterMixin, BaseEstimator):
         self._begin()
         self._set_concentration()
         matrix, words = self._counter.count(as_batch(X)[0], learn=False)
-        columns = self._partition.words.find(words)[matrix.indices]
-        known = columns >= 0
-        n_known = np.append(0, np.cumsum(known, dtype=np.int32))
-        starts = n_known[matrix.indptr].astype(np.int32)
-        counts = matrix.data[known].astype(np.int32)
-        sums = np.append(0, np.cumsum(matrix.data, dtype=np.int64))
-        lengths = (sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]).astype(np.int32)
-        lengths[starts[1:] == starts[:-1]] = 0
-        documents = Documents(starts, columns[known].astype(np.uint32), counts, lengths)
-        described = self._partition.describe(documents, np.full(lengths.size, -1, np.int32))
-        return Assignments(
-            self._partition.ids_of(described.slots),
-            described.probabilities,
-            described.log_odds_new > 0.0,
-            described.log_odds_new,
-        )
+        columns = self._statistics.words.find(words)[matrix.indices]
+        documents = known_words(matrix, columns)
+        odds = self._reader.odds_of(documents, np.full(documents.lengths.size, -1, np.int32))
+        labels = self._statistics.ids_of(odds.slots)
+        return Assignments(labels, odds.probabilities, odds.log_odds_new > 0.0, odds.log_odds_new)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The most probable cluster of each document, by its id; −1 if no word of it is known. Nothing is learned."""
         return self.assign(X).labels
 
-    # ------------------------------------------------------------------ state
+    # ------------------------------------------------------------------ what there is
 
     @property
-    def _fitted(self) -> StreamPartition:
+    def n_documents_(self) -> int:
+        """How many documents are kept, those without words included."""
+        return self.statistics.documents.n_kept
+
+    @property
+    def n_clusters_(self) -> int:
+        """How many clusters there are."""
+        return self.statistics.n_clusters
+
+    @property
+    def cluster_ids_(self) -> NDArray[np.int64]:
+        """The ids of all clusters, rising."""
+        return self.statistics.cluster_ids[self.statistics.slots()]
+
+    @property
+    def cluster_sizes_(self) -> NDArray[np.int64]:
+        """The number of documents of each cluster."""
+        return self.statistics.clusters.sizes[self.statistics.slots()]
+
+    @property
+    def cluster_totals_(self) -> NDArray[np.int64]:
+        """The number of words of each cluster."""
+        return self.statistics.clusters.totals[self.statistics.slots()]
+
+    def sizes(self) -> dict[int, int]:
+        """The number of documents of each cluster, by its id."""
+        return self.reader.sizes()
+
+    def words_of(self, cluster: int, n: int = 10) -> list[ScoredWord]:
+        """The words that tell a cluster from the others, with their scores."""
+        return self.reader.words_of(cluster, n)
+
+    def name_of(self, cluster: int) -> str:
+        """A cluster's most distinctive words; made anew when it has grown or shrunk by a tenth."""
+        return self.reader.name_of(cluster)
+
+    def ids(self) -> list[str]:
+        """The ids of all documents kept, in the order in which they came."""
+        return self.reader.ids()
+
+    def labels_of(self, ids: Iterable[Any]) -> NDArray[np.int64]:
+        """The cluster of each document by its id; −1: it is not kept, or has no words."""
+        return self.reader.labels_of(ids)
+
+    def times_of(self, ids: Iterable[Any]) -> NDArray[np.datetime64]:
+        """The time of each document by its id; NaT: it is not kept."""
+        return self.reader.times_of(ids)
+
+    def word_counts_of(self, ids: Iterable[Any]) -> list[dict[str, int]]:
+        """How often each word occurs in each document by its id; nothing if it is not kept."""
+        return self.reader.word_counts_of(ids)
+
+    # ------------------------------------------------------------------ going on with known labels
+
+    def snapshot(self) -> Snapshot:
+        """The documents kept, for a fit elsewhere while the stream goes on; `relabel` takes its labels."""
+        return take_snapshot(self.statistics)
+
+    def relabel(self, snapshot: Snapshot, labels: NDArray[Any]) -> Self:
+        """Take over the labels that a fit of a snapshot found; later documents are classified anew.
+
+        Then a cluster has the id of the one before with which it shares more than half of the documents of both. Others
+        get new ids. An id that is given up is told as merged if most of its documents are in one cluster now.
+        """
+        statistics = self.statistics
+        if snapshot.statistics is not statistics:
+            raise ValueError("the documents were read anew since this snapshot; make another one")
+        before, n_new = apply_labels(snapshot, labels, self._moves)
+        self._sample(n_new, merge=False)
+        slots = statistics.documents.labels.astype(np.int64)
+        self._moves.set_cluster_ids(match_clusters(before, slots, statistics.next_cluster))
+        sizes = self._reader.sizes()
+        self.events_ = events_of_new_fit(before, statistics.ids_of(slots), sizes)
+        self._reader = StreamReader(statistics)  # without the names of before
+        self._watch.begin(sizes)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        """All that is not in the settings or in the documents, as JSON can hold it."""
+        statistics = self.statistics
+        return {
+            "seed": self._seed,
+            "next_number": self._next_number,
+            "language_evidence": self._counter.language_evidence(),
+            "n_batches": self._n_batches,
+            "next_cluster": statistics.next_cluster,
+            "next_sequence": statistics.documents.next_sequence,
+            "tokenizer": self._counter.tokenizer.settings(),
+        }
+
+    def restore(self, state: Mapping[str, Any], documents: Iterable[KeptDocument]) -> Self:
+        """Go on where another clusterer with the same settings was, with the documents that it had, in their order."""
+        self.__dict__.pop("_statistics", None)
         self._begin()
-        return self._partition
+        own = None if self.tokenizer is None else self.tokenizer.tokenizer
+        self._counter = BatchCounter(Tokenizer.from_settings(state["tokenizer"], own))
+        self._counter.restore_language_evidence(state["language_evidence"])
+        self._seed, self._n_batches, self._next_number = (
+            int(state[key]) for key in ("seed", "n_batches", "next_number")
+        )
+        self._lots = Lots(self._seed)
+        put_back(list(documents), self._statistics, self._moves)
+        self._statistics.next_cluster = int(state["next_cluster"])
+        self._statistics.documents.next_sequence = int(state["next_sequence"])
+        return self
+
+    # ------------------------------------------------------------------ the first call
+
+    @property
+    def reader(self) -> StreamReader:
+        """The documents kept and their clusters, to be read."""
+        self._begin()
+        return self._reader
+
+    @property
+    def statistics(self) -> StreamStatistics:
+        """The documents kept and the counts of their clusters."""
+        self._begin()
+        return self._statistics
 
     def _begin(self) -> None:
         """Make what is needed at the first call."""
-        if "_partition" in self.__dict__:
+        if "_statistics" in vars(self):
             return
         validate_parameter_constraints(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
         concentration(self.alpha, 1)
-        self._partition = StreamPartition(float(self.beta))
+        self._statistics = StreamStatistics(float(self.beta))
         self._seed = seed_from(self.random_state)
-        self._next_number = 0  # to be given out as an id
+        self._next_number = 0
         self.events_ = []
         self._start_anew()
 
     def _start_anew(self) -> None:
+        self._moves = StreamMoves(self._statistics)
+        self._reader = StreamReader(self._statistics)
         self._counter = BatchCounter(self.tokenizer)
-        self._n_batches = 0
         self._watch = GrowthWatch(int(self.growth_window))
-        self._names = {}
-        self._lot_of: dict[str, float] = {}
-        self._born = set()
-
-
-def _as_seconds(timestamps: Any, n_documents: int) -> NDArray[np.int64]:
-    """Times in seconds since 1970; now where there is none."""
-    now = np.int64(time.time())
-    if timestamps is None:
-        return np.full(n_documents, now)
-    times = parse_times(timestamps, "timestamps")
-    if times.size != n_documents:
-        raise ValueError(f"there are {times.size} timestamps, but {n_documents} documents")
-    return np.where(np.isnat(times), now, times.astype(np.int64))
-
-
-def _moment(value: Any, what: str) -> int:
-    """A time in seconds since 1970."""
-    moment = parse_times([value], what)[0]
-    if np.isnat(moment):
-        raise ValueError(f"{what} must be a time such as 2024-03-04, not {value!r}")
-    return int(moment.astype(np.int64))
+        self._lots = Lots(self._seed)
+        self._n_batches = 0

@@ -22,7 +22,7 @@ def copy_database(source: Path, target: Path) -> None:
         raise ValueError(f'"{target}" is there already; name a new file')
     if not target.parent.is_dir():
         raise ValueError(f'there is no folder "{target.parent}" to write "{target.name}" to')
-    sweep_copies(target.parent)
+    remove_abandoned_copies(target.parent)
     with closing(Database(source, read_only=True)) as database:
         database.verify()
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
@@ -42,7 +42,7 @@ def copy_database(source: Path, target: Path) -> None:
             lock.release()
 
 
-def sweep_copies(folder: Path) -> None:
+def remove_abandoned_copies(folder: Path) -> None:
     """Remove what copies that were killed have left in a folder, unless a program is still at work on them."""
     for left in folder.glob(f"{_PREFIX}*"):
         lock = FolderLock(left)

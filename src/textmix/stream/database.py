@@ -59,7 +59,7 @@ class Database(StateFile):
 
     def documents(self) -> Iterator[DocumentRow]:
         """All documents in the order in which they came."""
-        with self._telling():
+        with self._translating_errors():
             cursor = self._connection.execute(f"SELECT {_DOCUMENT} FROM documents ORDER BY sequence")
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 yield from map(DocumentRow._make, rows)

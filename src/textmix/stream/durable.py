@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.corpus.folder_lock import FolderLock
-from textmix.stream.beginning import begin_stream, prepare_folder
-from textmix.stream.changes import Change, document_rows, write_change
+from textmix.stream.changes import Change, NamedClusters, document_rows, relabel, write_change
 from textmix.stream.checking import compare_sizes, find_mistakes
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.continuing import Snapshot
-from textmix.stream.copies import copy_database, sweep_copies
+from textmix.stream.copies import copy_database, remove_abandoned_copies
 from textmix.stream.database import FILE, Database, DocumentRow
-from textmix.stream.named_clusters import NamedClusters
-from textmix.stream.policy import Forgetting, HeldBack, Policy, check_not_most, policy_due
+from textmix.stream.policy import Forgetting, HeldBack, Policy, check_at_most_half, check_new_policy, policy_due
 from textmix.stream.records import (
     Answer,
     Document,
@@ -32,18 +30,26 @@ from textmix.stream.records import (
     StreamCluster,
     check_documents,
     check_id,
-    known,
+    check_name,
+    iso_time,
     times_of,
-    written_time,
 )
 from textmix.stream.refit import Refit, RefitSummary
-from textmix.stream.settings import SETTINGS, check_settings, clusterer_of, settings_of
 from textmix.stream.state_file import DamagedStateError, DiskFullError
-from textmix.stream.stored import POLICY, load_clusterer, read_policy, read_stored, sizes_of
+from textmix.stream.stored import (
+    POLICY,
+    SETTINGS,
+    begin_stream,
+    check_settings,
+    clusterer_of,
+    load_clusterer,
+    prepare_folder,
+    read_policy,
+    read_stored,
+    settings_of,
+)
 
 __all__ = ["Answer", "Document", "DurableStream", "Policy", "StoredDocument", "StoredEvent", "StreamCluster"]
-
-MAX_NAME_LENGTH = 200
 
 T = TypeVar("T")
 
@@ -80,7 +86,6 @@ class DurableStream:
         self._lock = threading.RLock()
         self._given = clusterer
         self._confirmed = confirmed
-        self.n_forgotten = 0  # documents that the policy has let go since the stream was opened
         self._in_memory: NamedClusters | None = None  # None: to be made from disk
         self._refits: list[Refit] = []
         if clusterer is not None:
@@ -89,7 +94,7 @@ class DurableStream:
         self._guard = FolderLock(Path(os.path.realpath(self._folder / FILE)).parent)
         self._guard.hold(f'another program is at work on the stream in "{self._folder}"')
         try:
-            sweep_copies(self._folder)
+            remove_abandoned_copies(self._folder)
             self._database = Database(self._folder / FILE)
             try:
                 self._begin(policy)
@@ -119,9 +124,9 @@ class DurableStream:
         checked = check_documents(documents)
         if checked:
             return self._exchange(checked, ids)
-        return self._also_on_a_full_disk(lambda: self._exchange([], ids))
+        return self._retry_on_full_disk(lambda: self._exchange([], ids))
 
-    def _also_on_a_full_disk(self, remove: Callable[[], T]) -> T:
+    def _retry_on_full_disk(self, remove: Callable[[], T]) -> T:
         """Take documents out; on a full disk once more, in the room that is reserved for this."""
         try:
             return remove()
@@ -134,8 +139,8 @@ class DurableStream:
         with self._changing() as (memory, change):
             now = _now()
             if ids:
-                change.note_gone(memory.clusterer.remove(ids), memory.clusterer)
-            removed = list(change.gone)
+                change.note_removed(memory.clusterer.remove(ids), memory.clusterer)
+            removed = list(change.removed)
             answers = self._take_in(checked, memory, change, now) if checked else []
             write_change(change, memory, self._database, now)
             return answers, removed
@@ -148,8 +153,7 @@ class DurableStream:
         answers = memory.answers()
         newest = min(int(times.max().astype(np.int64)), now)  # ages never count from the future
         forgotten = self._forgetting.apply(clusterer, newest, len(set(clusterer.ids_)))
-        self.n_forgotten += len(forgotten)
-        change.note_gone(forgotten, clusterer)
+        change.note_removed(forgotten, clusterer)
         change.rows = document_rows(clusterer, documents, times, answers, set(forgotten))
         return answers
 
@@ -167,28 +171,28 @@ class DurableStream:
         More than half of all documents go only if that is confirmed; else it is a ValueError, and nothing changes.
         """
         due = {"before": before, "keep": keep, "half_life": half_life, "now": now}
-        return self._also_on_a_full_disk(lambda: self._forget(due, confirmed))
+        return self._forget(lambda _: due, confirmed)
 
     def forget_due(self, *, confirmed: bool = False) -> list[str]:
-        """Let go now what the policy says, ages counted from the newest document; as `forget`."""
-        gone = self._also_on_a_full_disk(lambda: self._forget_due(confirmed))
-        self.n_forgotten += len(gone)
+        """Forget now what the policy says, ages counted from the newest document; as `forget`."""
+        forgotten = self._forget(lambda clusterer: policy_due(self.policy, clusterer, _now()), confirmed)
+        self._forgetting.n_forgotten += len(forgotten)
         self._forgetting.held_back = None
-        return gone
+        return forgotten
 
-    def _forget_due(self, confirmed: bool) -> list[str]:
-        with self._reading() as memory:
-            return self._forget(policy_due(self._policy, memory.clusterer, _now()), confirmed)
+    def _forget(self, find_due: Callable[[StreamClusterer], Mapping[str, Any]], confirmed: bool) -> list[str]:
+        def forget() -> list[str]:
+            with self._changing() as (memory, change):
+                clusterer = memory.clusterer
+                due = find_due(clusterer)
+                if not confirmed:
+                    check_at_most_half(clusterer, due)
+                forgotten = clusterer.forget(**due)
+                change.note_removed(forgotten, clusterer)
+                write_change(change, memory, self._database, _now())
+                return forgotten
 
-    def _forget(self, due: Mapping[str, Any], confirmed: bool) -> list[str]:
-        with self._changing() as (memory, change):
-            clusterer = memory.clusterer
-            if not confirmed:
-                check_not_most(clusterer, due)
-            gone = clusterer.forget(**due)
-            change.note_gone(gone, clusterer)
-            write_change(change, memory, self._database, _now())
-            return gone
+        return self._retry_on_full_disk(forget)
 
     def refit(self, ended: Callable[[], None] = lambda: None) -> Refit:
         """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
@@ -204,24 +208,13 @@ class DurableStream:
     def _relabel(self, snapshot: Snapshot, labels: NDArray[np.int32]) -> RefitSummary:
         """Take over what a new fit has found."""
         with self._changing() as (memory, change):
-            clusterer, now = memory.clusterer, _now()
-            ids, before = clusterer.ids(), set(memory.sizes)
-            if not snapshot.counts.nnz:  # nothing to fit
-                return RefitSummary(len(ids), 0, len(before), len(before), len(before))
-            change.has_begun = True
-            old_labels = clusterer.labels_of(ids)
-            clusterer.relabel(snapshot, labels)
-            new_labels = clusterer.labels_of(ids)
-            moved = np.flatnonzero(old_labels != new_labels).tolist()
-            change.moved, change.events = [(ids[place], int(new_labels[place])) for place in moved], clusterer.events_
-            write_change(change, memory, self._database, now)
-            clusters = set(clusterer.cluster_ids_.tolist())
-            return RefitSummary(len(ids), len(moved), len(before), len(clusters), len(clusters & before))
+            summary = relabel(snapshot, labels, memory, change)
+            write_change(change, memory, self._database, _now())
+            return summary
 
     def rename(self, cluster: int, name: str | None) -> None:
         """Give a cluster a name that stays; None: the one made of its words again."""
-        if name is not None and (not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH):
-            raise ValueError(f"a name is a text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}")
+        check_name(name)
         with self._changing() as (memory, change):
             if cluster not in memory.sizes:
                 raise ValueError(f"there is no cluster {cluster!r}")
@@ -240,7 +233,12 @@ class DurableStream:
     @property
     def policy(self) -> Policy:
         """What is forgotten after each batch."""
-        return self._policy
+        return self._forgetting.policy
+
+    @property
+    def n_forgotten(self) -> int:
+        """How many documents were forgotten by the policy since the stream was opened."""
+        return self._forgetting.n_forgotten
 
     @property
     def held_back(self) -> HeldBack | None:
@@ -257,7 +255,7 @@ class DurableStream:
     def n_clusters(self) -> int:
         """How many clusters there are."""
         with self._reading() as memory:
-            return int(memory.clusterer.n_clusters_)
+            return len(memory.sizes)
 
     @property
     def last_event(self) -> int:
@@ -268,12 +266,7 @@ class DurableStream:
     def assign(self, texts: Sequence[str]) -> list[Answer]:
         """Where texts would go among the clusters there are; nothing is learned, and ids are empty."""
         with self._reading() as memory:
-            found = memory.clusterer.assign(list(texts))
-            columns = (found.labels.tolist(), found.probabilities.tolist(), found.outlier_scores.tolist())
-            return [
-                Answer("", label, memory.name(label), known(probability), known(score), False)
-                for label, probability, score in zip(*columns, strict=True)
-            ]
+            return memory.assign(list(texts))
 
     def document(self, id: str) -> StoredDocument | None:
         """A document by its id."""
@@ -289,9 +282,7 @@ class DurableStream:
     def clusters(self, limit: int | None = None, offset: int = 0, *, newest: bool = False) -> list[StreamCluster]:
         """Clusters by falling size, or the newest first: all, or so many after as many others."""
         with self._reading() as memory:
-            sizes = memory.sizes
-            ids = sorted(sizes, reverse=True) if newest else sorted(sizes, key=lambda id: (-sizes[id].size, id))
-            return [memory.describe(id) for id in ids[offset : None if limit is None else offset + limit]]
+            return memory.describe_some(limit, offset, newest=newest)
 
     def cluster(self, id: int) -> StreamCluster | None:
         """A cluster by its id."""
@@ -302,7 +293,7 @@ class DurableStream:
         """What happened to clusters, those of higher numbers first to last; the last 10,000 are kept."""
         with self._reading():
             rows = self._database.events(after, limit)
-            return [StoredEvent(row.number, written_time(row.time), *row[2:]) for row in rows]
+            return [StoredEvent(row.number, iso_time(row.time), *row[2:]) for row in rows]
 
     # ------------------------------------------------------------------ the state itself
 
@@ -347,26 +338,23 @@ class DurableStream:
             check_settings(stored[SETTINGS], settings_of(self._given), f'"{self._folder}"')
         memory = self._load()
         if policy is not None and asdict(policy) != stored[POLICY]:
-            if not self._confirmed and not self._is_looser(policy, memory.clusterer):
-                check_not_most(memory.clusterer, policy_due(policy, memory.clusterer, _now()))
+            if not self._confirmed:
+                check_new_policy(policy, self._stored_policy(), memory.clusterer, _now())
             with self._database.transaction():
                 self._database.put_meta({POLICY: asdict(policy)})
-        self._policy = policy or read_policy(self._database)
-        self._forgetting = Forgetting(self._policy, confirmed=self._confirmed)
+        self._forgetting = Forgetting(policy or read_policy(self._database), confirmed=self._confirmed)
 
-    def _is_looser(self, policy: Policy, clusterer: StreamClusterer) -> bool:
-        """Whether a policy lets go no more documents than the stored one does."""
+    def _stored_policy(self) -> Policy | None:
+        """The stored policy; None if it is not valid, which may be why it is replaced."""
         try:
-            policies = [policy, read_policy(self._database)]
-        except ValueError:  # the stored one is none, which is why it is replaced
-            return False
-        new, old = (clusterer.rows_to_forget(**policy_due(each, clusterer, _now())).size for each in policies)
-        return bool(new <= old)
+            return read_policy(self._database)
+        except ValueError:
+            return None
 
     def _load(self) -> NamedClusters:
         """Make memory anew from the file."""
         clusterer, rows = load_clusterer(self._database, self._given), self._database.clusters()
-        for mistake in compare_sizes(rows, sizes_of(clusterer)):
+        for mistake in compare_sizes(rows, clusterer.reader.cluster_sizes()):
             raise DamagedStateError(f'"{self._database.path}" is damaged: {mistake}')
         self._in_memory = NamedClusters(clusterer, rows)
         return self._in_memory
@@ -404,4 +392,4 @@ def _now() -> int:
 
 
 def _stored(row: DocumentRow) -> StoredDocument:
-    return StoredDocument(row.id, row.text, written_time(row.time), *row[3:6])
+    return StoredDocument(row.id, row.text, iso_time(row.time), *row[3:6])

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from textmix.stream.durable import Answer, Document, DurableStream, StoredEvent
-from textmix.stream.records import check_document, check_id
+from textmix.stream.durable import Document, DurableStream, StoredEvent
+from textmix.stream.records import check_document, check_id, finite_or_none
 
 MAX_LINE = 1_000_000  # bytes
 BATCH = 1000  # lines at most that are answered at once
@@ -26,7 +26,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line, numbered from 1; None if it was too long to be kept."""
 
     number: int
@@ -105,7 +105,7 @@ class LineReader:
         self._has_ended = False
         self._n_lines = 0
 
-    def batches(self, most: int = BATCH) -> Iterator[list[Line]]:
+    def batches(self, most: int = BATCH) -> Iterator[list[InputLine]]:
         """The lines, up to so many at a time; fewer when no more have arrived."""
         while not self._interruption.wanted:
             while len(self._ready) < most and self._read_on():
@@ -144,14 +144,14 @@ class LineReader:
         if self._rest or self._is_too_long:
             self._ready.append(None if self._is_too_long else self._rest)
 
-    def _number(self, data: bytes | None) -> Line:
+    def _number(self, data: bytes | None) -> InputLine:
         self._n_lines += 1
         if self._n_lines == 1 and data is not None:
             data = data.removeprefix(_BYTE_ORDER_MARK)
-        return Line(self._n_lines, data)
+        return InputLine(self._n_lines, data)
 
 
-def parse_lines(lines: Iterable[Line], max_line: int = MAX_LINE) -> Iterator[Operation]:
+def parse_lines(lines: Iterable[InputLine], max_line: int = MAX_LINE) -> Iterator[Operation]:
     """What each line asks for; blank ones are passed over."""
     for number, data in lines:
         if data is None:
@@ -215,7 +215,7 @@ class LineAnswers:
         self._last_event = stream.last_event if events else None
         self.n_added = self.n_removed = self.n_mistakes = 0
 
-    def answer(self, lines: Iterable[Line], file: str | None = None) -> bytes:
+    def answer(self, lines: Iterable[InputLine], file: str | None = None) -> bytes:
         """The lines to write, one for each line that is not blank, in order; what they say is on disk."""
         operations = list(parse_lines(lines, self._max_line))
         answers = [answer for part in split_operations(operations) for answer in self._carry_out(part, file)]
@@ -230,7 +230,8 @@ class LineAnswers:
         for each in operations:
             if isinstance(each, Document):
                 self.n_added += 1
-                yield _answer(next(added))
+                answer = next(added)
+                yield answer._replace(outlier_score=finite_or_none(answer.outlier_score))._asdict()
             elif isinstance(each, Removal):
                 was_there = each.id in removed
                 removed.discard(each.id)  # named twice, it is removed once
@@ -275,9 +276,3 @@ def split_operations(operations: Iterable[Operation]) -> Iterator[list[Operation
 
 def _as_line(fields: dict[str, Any]) -> bytes:
     return _encode(fields).encode() + b"\n"
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    """An answer as JSON can hold it: the score of the first text of all is infinite, and null here."""
-    score = answer.outlier_score
-    return answer._replace(outlier_score=None if score is None or math.isinf(score) else score)._asdict()

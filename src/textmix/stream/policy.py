@@ -1,16 +1,21 @@
-"""What a stream forgets by itself: how many documents it keeps, how old they may get, and how many go at once."""
+"""What a stream forgets: which documents are due, how many it keeps by itself, and how many go at once."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from datetime import timedelta
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from textmix.stream.durations import in_seconds
+from textmix.corpus.times import parse_times
+from textmix.stream.documents import KeptDocuments
 
 if TYPE_CHECKING:
     from textmix.stream.clusterer import StreamClusterer
@@ -19,6 +24,10 @@ log = logging.getLogger("textmix.stream")
 
 MAX_KEEP = 10**12
 STEPS = 1000  # of a half-life: the documents of one step, 0.07 % of all, may stay for so much longer
+SHORTEST, LONGEST = 0.001, 10_000 * 365.25 * 86400  # seconds: a millisecond, 10,000 years
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([smhdw])\s*")
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,77 @@ class Policy:
             object.__setattr__(self, name, None if value is None else in_seconds(value, name))
 
 
+def in_seconds(duration: str | float | timedelta | np.timedelta64, what: str) -> float:
+    """A duration in seconds; `what` names it in the error message. What is written needs a unit."""
+    seconds = float("nan")
+    if isinstance(duration, str):
+        match = _WRITTEN.fullmatch(duration)
+        seconds = float(match.group(1)) * _UNITS[match.group(2)] if match else seconds
+    elif isinstance(duration, timedelta):
+        seconds = duration.total_seconds()
+    elif isinstance(duration, np.timedelta64):
+        seconds = float(duration / np.timedelta64(1, "s"))
+    elif isinstance(duration, Real) and not isinstance(duration, bool):
+        seconds = float(duration)
+    if not SHORTEST <= seconds <= LONGEST:
+        number = "" if isinstance(duration, str) else ", or a number of seconds"
+        raise ValueError(
+            f'{what} must be a time such as "30d" or "12h" (units: w, d, h, m, s), from 0.001 s to 10,000 years'
+            f"{number}; not {str(duration)[:40]!r}"
+        )
+    return seconds
+
+
+class Lots:
+    """A number between 0 and 1 for each document, by its id and the seed: which documents outlive a half-life."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._lot_of: dict[str, float] = {}
+
+    def draw(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """The numbers of documents."""
+        for id in ids:
+            if id not in self._lot_of:
+                keyed = f"{self._seed} {id}".encode("utf-8", "surrogatepass")
+                digest = hashlib.blake2b(keyed, digest_size=8).digest()
+                self._lot_of[id] = (int.from_bytes(digest, "little") + 0.5) / 2.0**64
+        return np.array([self._lot_of[id] for id in ids], dtype=np.float64)
+
+    def discard(self, ids: Iterable[str]) -> None:
+        """Forget the numbers of documents that are gone."""
+        for id in ids:
+            self._lot_of.pop(id, None)
+
+
+def find_due(
+    documents: KeptDocuments, lots: Lots, *, before: Any, keep: int | None, half_life: Any, now: Any
+) -> NDArray[np.int64]:
+    """The rows of the documents that are to be forgotten, rising; see `StreamClusterer.forget`."""
+    rows = documents.kept_rows()
+    is_due = np.zeros(rows.size, bool)
+    if before is not None:
+        is_due |= documents.times[rows] < _moment(before, "before")
+    if keep is not None:
+        if not isinstance(keep, Integral) or isinstance(keep, bool) or keep < 0:
+            raise ValueError(f"keep must be a number of documents, not {keep!r}")
+        is_due[: max(rows.size - int(keep), 0)] = True
+    if half_life is not None and rows.size:
+        newest = _moment(now, "now") if now is not None else documents.times[rows].max()
+        ages = np.maximum(newest - documents.times[rows], 0)
+        ids = [documents.ids[row] for row in rows.tolist()]
+        is_due |= np.exp2(-ages / in_seconds(half_life, "half_life")) < lots.draw(ids)
+    return rows[is_due]
+
+
+def _moment(value: Any, what: str) -> int:
+    """A time in seconds since 1970."""
+    moment = parse_times([value], what)[0]
+    if np.isnat(moment):
+        raise ValueError(f"{what} must be a time such as 2024-03-04, not {value!r}")
+    return int(moment.astype(np.int64))
+
+
 class HeldBack(NamedTuple):
     """Documents that are due to be forgotten by their age, and were kept because they are too many."""
 
@@ -64,24 +144,34 @@ class HeldBack(NamedTuple):
         )
 
 
-def is_most(n_due: int, n_documents: int) -> bool:
+def is_more_than_half(n_due: int, n_documents: int) -> bool:
     """Whether so many documents are more than may go at once."""
     return 2 * n_due > n_documents
 
 
-def check_not_most(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
+def check_at_most_half(clusterer: StreamClusterer, due: Mapping[str, Any]) -> None:
     """ValueError if more documents would be forgotten than may go at once; arguments of `forget` say which."""
     n_due, n_documents = clusterer.rows_to_forget(**due).size, clusterer.n_documents_
-    if is_most(n_due, n_documents):
+    if is_more_than_half(n_due, n_documents):
         raise ValueError(
             f"{n_due:,} of {n_documents:,} texts would be forgotten, more than half at once; nothing was changed. "
             "If that is right, confirm it: --yes, in Python confirmed=True"
         )
 
 
+def check_new_policy(policy: Policy, stored: Policy | None, clusterer: StreamClusterer, now: int) -> None:
+    """ValueError if a policy would forget more than may go at once, and more than the stored one does."""
+    due = policy_due(policy, clusterer, now)
+    if stored is not None:
+        new, old = (clusterer.rows_to_forget(**each).size for each in (due, policy_due(stored, clusterer, now)))
+        if new <= old:
+            return
+    check_at_most_half(clusterer, due)
+
+
 def policy_due(policy: Policy, clusterer: StreamClusterer, now: int) -> dict[str, Any]:
     """What a policy lets go without a new batch, as arguments of `forget`; ages count from the newest document."""
-    newest = clusterer.newest()
+    newest = clusterer.reader.newest()
     return {} if newest is None else Forgetting(policy).due(clusterer.n_documents_, min(newest, now))
 
 
@@ -89,11 +179,12 @@ class Forgetting:
     """A policy at work. Which documents outlive a half-life is drawn in steps of it, since all are looked at then."""
 
     def __init__(self, policy: Policy, *, confirmed: bool = False) -> None:
-        self._policy = policy
+        self.policy = policy
+        self.held_back: HeldBack | None = None
+        self.n_forgotten = 0  # documents so far
         self._confirmed = confirmed
         self._drawn_at: int | None = None
         self._has_warned = False
-        self.held_back: HeldBack | None = None
 
     def apply(self, clusterer: StreamClusterer, moment: int, n_new: int) -> list[str]:
         """Let go what is due after a batch of so many documents; returns the ids.
@@ -106,14 +197,15 @@ class Forgetting:
         if not due:
             return []
         rows = clusterer.rows_to_forget(**{name: due[name] for name in due if name != "keep"})
-        is_too_much = is_most(rows.size, n_documents) or is_most(
-            clusterer.n_before_last(rows, n_new), n_documents - n_new
-        )
+        n_old = clusterer.reader.n_before_last(rows, n_new)
+        is_too_much = is_more_than_half(rows.size, n_documents) or is_more_than_half(n_old, n_documents - n_new)
         self.held_back = HeldBack(rows.size, n_documents) if is_too_much and not self._confirmed else None
-        if self.held_back is None:
-            return clusterer.forget(**due)
-        self._hold_back(self.held_back)
-        return clusterer.forget(keep=due.get("keep"))
+        if self.held_back is not None:
+            self._hold_back(self.held_back)
+            due = {"keep": due.get("keep")}
+        forgotten = clusterer.forget(**due)
+        self.n_forgotten += len(forgotten)
+        return forgotten
 
     def _hold_back(self, documents: HeldBack) -> None:
         self._drawn_at = None  # the next batch may let them go
@@ -123,7 +215,7 @@ class Forgetting:
 
     def due(self, n_documents: int, moment: int) -> dict[str, Any]:
         """What a clusterer with so many documents is to forget at a moment, as arguments of `forget`; {}: nothing."""
-        policy = self._policy
+        policy = self.policy
         due: dict[str, Any] = {}
         if policy.keep is not None and n_documents > policy.keep:
             due["keep"] = policy.keep

@@ -15,6 +15,7 @@ from textmix.corpus.times import parse_times
 from textmix.results.tables import REPLACEMENT
 
 MAX_ID_LENGTH = 1000
+MAX_NAME_LENGTH = 200
 YEARS = range(1, 10_000)  # those that dates are written in
 
 _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which UTF-8 cannot hold
@@ -108,6 +109,13 @@ def check_id(id: Any) -> str:
     return id
 
 
+def check_name(name: str | None) -> str | None:
+    """The name that a cluster is to be given, if it is one; None: none is given."""
+    if name is not None and (not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH):
+        raise ValueError(f"a name is a text of 1 to {MAX_NAME_LENGTH} characters, not {name!r}")
+    return name
+
+
 def check_time(time: Any) -> np.datetime64 | None:
     """The moment; None if none is given."""
     if time is None:
@@ -140,11 +148,16 @@ def times_of(documents: Sequence[Document], now: int) -> NDArray[np.datetime64]:
     return np.array([now if each.time is None else each.time for each in documents], dtype="datetime64[s]")
 
 
-def written_time(seconds: int) -> str:
+def iso_time(seconds: int) -> str:
     """Seconds since 1970 as ISO 8601."""
     return str(np.datetime_as_string(np.datetime64(seconds, "s"), unit="s", timezone="UTC"))
 
 
-def known(number: float | None) -> float | None:
+def nan_to_none(number: float | None) -> float | None:
     """The number; None for NaN."""
     return None if number is None or math.isnan(number) else float(number)
+
+
+def finite_or_none(score: float | None) -> float | None:
+    """The score; None for infinity, which JSON has not: the outlier score of the first text of all."""
+    return score if score is not None and math.isfinite(score) else None

@@ -16,8 +16,8 @@ from textmix.corpus import Corpus, Tokenizer
 from textmix.results.run import TEXTS_FILE
 from textmix.results.tables import read_parquet
 from textmix.stream.database import DocumentRow
-from textmix.stream.records import Document, check_document, known
-from textmix.stream.settings import without_frequency_bounds
+from textmix.stream.records import Document, check_document, nan_to_none
+from textmix.stream.stored import without_frequency_bounds
 
 
 class SavedRun(NamedTuple):
@@ -57,7 +57,7 @@ def _rows(folder: Path, clustering: Clustering, now: int) -> Iterator[DocumentRo
     for id, text, time, label, (probability, outlier_score), counts in rows:
         document = check_document(Document(id, text))
         yield DocumentRow(
-            str(document.id), document.text, time, label, known(probability), known(outlier_score), counts
+            str(document.id), document.text, time, label, nan_to_none(probability), nan_to_none(outlier_score), counts
         )
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from textmix.corpus.files import flush_folder
 from textmix.stream import schema
-from textmix.stream.head import Head
-from textmix.stream.reserve import Reserve
+from textmix.stream.side_files import Head, Reserve
 
 TRANSACTIONS = "transactions"  # key of the table meta: how many there were
 
@@ -50,7 +49,7 @@ class StateFile:
             self._open()
 
     def _open(self) -> None:
-        with self._telling():
+        with self._translating_errors():
             self._check_not_emptied()
             if not self._read_only and _size(self._file) and not _size(Path(f"{self._file}-journal")):
                 # Nothing is changed in a file that is refused: what is written ahead stays where it is.
@@ -110,7 +109,7 @@ class StateFile:
         self._connection.execute("PRAGMA foreign_keys = OFF")
         self._connection.execute("PRAGMA secure_delete = ON")  # what is removed is overwritten
         if version < len(schema.MIGRATIONS):  # a new file gets its tables before anything is written ahead
-            with self._telling(), self._all_or_nothing():
+            with self._translating_errors(), self._all_or_nothing():
                 self._migrate()
             flush_folder(self._file.parent)
         self._connection.execute("PRAGMA journal_mode = WAL")
@@ -179,7 +178,7 @@ class StateFile:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is on disk when it ends, or none of it."""
-        with self._telling():
+        with self._translating_errors():
             with self._all_or_nothing():
                 yield
                 number = self._n_transactions() + 1
@@ -206,7 +205,7 @@ class StateFile:
 
     def checkpoint(self) -> None:
         """Put what was written ahead into the file itself, as far as others who read it allow."""
-        with self._telling():
+        with self._translating_errors():
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def make_room(self) -> None:
@@ -218,7 +217,7 @@ class StateFile:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """All that is read inside is of one moment, whatever others write."""
-        with self._telling():
+        with self._translating_errors():
             self._connection.execute("BEGIN")
             try:
                 yield
@@ -227,7 +226,7 @@ class StateFile:
                     self._connection.execute("ROLLBACK")
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translating_errors(self) -> Iterator[None]:
         """Errors of SQLite as those of files or values, with the file's name."""
         try:
             yield
@@ -256,7 +255,7 @@ class StateFile:
         return self._connection.execute(sql, parameters).fetchone()[0]
 
     def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        with self._telling():
+        with self._translating_errors():
             return self._connection.execute(sql, parameters).fetchall()
 
     def read_meta(self) -> dict[str, Any]:
@@ -272,7 +271,7 @@ class StateFile:
 
     def find_damage(self) -> list[str]:
         """What SQLite finds wrong with the file, or else values that a stream never stores."""
-        with self._telling():
+        with self._translating_errors():
             found = self._connection.execute("PRAGMA integrity_check").fetchall()
             damage = [" ".join(text.split()) for (text,) in found if text != "ok"]
             return damage or list(schema.find_invalid_rows(self._connection))
@@ -284,7 +283,7 @@ class StateFile:
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy the file as it is at one moment."""
-        with self._telling():
+        with self._translating_errors():
             self._connection.backup(target)
 
 

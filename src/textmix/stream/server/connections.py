@@ -99,7 +99,7 @@ def _host(connection: Connection) -> str | None:
     return connection.client[0] if connection.client else None
 
 
-async def sweep(connections: Iterable[Any]) -> None:
+async def close_overdue(connections: Iterable[Any]) -> None:
     """Close connections that are overdue, for as long as the server runs."""
     while True:
         await asyncio.sleep(SWEEP_SECONDS)

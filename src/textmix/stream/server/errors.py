@@ -82,7 +82,7 @@ def describe(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _unknown_field(name: object) -> str:
-    """That there is such a field, by its name if that looks like one: it may be anything."""
+    """The message about an unknown field; quotes its name only if that is an identifier, since it may be anything."""
     is_name = isinstance(name, str) and len(name) <= MAX_FIELD_NAME and name.isidentifier()
     return "has a field that is not known" + (f": {name}" if is_name else "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
@@ -13,10 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from textmix.stream.records import StoredEvent
+from textmix.stream.records import StoredEvent, finite_or_none
 from textmix.stream.server.errors import RETRY_AFTER, problem
-from textmix.stream.server.outliers import Outlier
-from textmix.stream.server.writer import News, State
+from textmix.stream.server.writer import News, Outlier, State
 
 HEARTBEAT = 15.0  # seconds between two signs of life
 PAUSE = 0.2  # seconds in which news are gathered before they are sent
@@ -35,10 +33,17 @@ class Encoded(NamedTuple):
 
 
 class Hub:
-    """Keeps the latest news, encoded once for all, and wakes those who listen; lives on the event loop."""
+    """Keeps the latest news, encoded once for all, and wakes those who listen; lives on the event loop.
 
-    def __init__(self, state: State, read_events: ReadEvents) -> None:
+    `n_answered` is how many transactions were answered. Nobody is sent anything that is older: a text whose removal
+    was answered is not told any more.
+    """
+
+    def __init__(self, state: State, read_events: ReadEvents, n_answered: Callable[[], int]) -> None:
         self._read_events = read_events
+        self._n_answered = n_answered
+        self._n_told = n_answered()
+        self._told = asyncio.Event()
         self._events: deque[Encoded] = deque(maxlen=N_RECENT_EVENTS)
         self._version = 0  # how often there were news
         self._news = asyncio.Event()
@@ -53,6 +58,8 @@ class Hub:
         self._events.extend(map(_encode_event, news.events))
         self._show(news.state, news.outliers)
         self._version += 1
+        self._n_told = news.transaction
+        self._told = _set_and_renew(self._told)
         if self._gathering is None:
             self._gathering = asyncio.get_running_loop().call_later(PAUSE, self._wake)
 
@@ -67,6 +74,7 @@ class Hub:
     def close(self) -> None:
         """End all streams of events."""
         self._closed = True
+        self._told.set()
         self._wake()
 
     def enter(self) -> bool:
@@ -82,11 +90,13 @@ class Hub:
 
     async def listen(self, after: int | None) -> AsyncIterator[bytes]:
         """Server-sent events after a number, or from now on; state and outliers have no number."""
+        await self._catch_up()
         last = self._state.last_event if after is None else min(after, self._state.last_event)
         version, told, n_outliers = None, None, 0
         yield b"retry: 1000\n\n"
         while not self._closed:
             woken = self._news
+            await self._catch_up()
             messages = await self._events_after(last)
             last = messages[-1].number if messages else last
             parts = [each.data for each in messages]
@@ -102,6 +112,12 @@ class Hub:
                 yield b"".join(parts)
             if last >= self._state.last_event and not await self._wait(woken):
                 yield b": still here\n\n"
+
+    async def _catch_up(self) -> None:
+        """Wait until all that was answered has been told here."""
+        n_answered = self._n_answered()
+        while self._n_told < n_answered and not self._closed:
+            await self._told.wait()
 
     async def _events_after(self, last: int) -> list[Encoded]:
         """The next events: of those in memory, or, if these begin later, from disk."""
@@ -123,8 +139,13 @@ class Hub:
         if self._gathering is not None:
             self._gathering.cancel()
             self._gathering = None
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        self._news = _set_and_renew(self._news)
+
+
+def _set_and_renew(event: asyncio.Event) -> asyncio.Event:
+    """Wake all who wait for an event; returns one for those who come later."""
+    event.set()
+    return asyncio.Event()
 
 
 class EventStream(StreamingResponse):
@@ -164,10 +185,5 @@ def message(kind: str, data: Mapping[str, Any], number: int | None = None) -> by
 def _shown(outlier: Outlier) -> dict[str, Any]:
     text, answer = outlier.document.text, outlier.answer
     shown = {"id": answer.id, "text": text[:SHOWN_TEXT], "cut": len(text) > SHOWN_TEXT}
-    scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": _finite(answer.outlier_score)}
+    scored = {"cluster": answer.cluster, "name": answer.name, "outlier_score": finite_or_none(answer.outlier_score)}
     return shown | scored
-
-
-def _finite(score: float | None) -> float | None:
-    """JSON has no infinity: the score of a text that is the first of all."""
-    return score if score is not None and math.isfinite(score) else None

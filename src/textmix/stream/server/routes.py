@@ -1,16 +1,19 @@
-"""The routes that add, remove and look up: each checks its limits, asks, and answers."""
+"""The routes: each checks its limits, asks, and answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from textmix.stream.records import Document, StreamCluster, check_document
 from textmix.stream.server import description as described
-from textmix.stream.server.errors import malformed
+from textmix.stream.server.errors import RETRY_AFTER, malformed
+from textmix.stream.server.gate import HEALTH
+from textmix.stream.server.hub import EventStream
 from textmix.stream.server.messages import (
     LARGEST_NUMBER,
     AssignedTexts,
@@ -18,17 +21,23 @@ from textmix.stream.server.messages import (
     ClusterDetails,
     ClusterPage,
     ClusterSummary,
+    EventPage,
+    Health,
     Ids,
     NewDocument,
     NewDocuments,
     Placed,
     PlacedDocuments,
+    RefitState,
     Removed,
     StoredText,
+    StreamEvent,
     Texts,
     Word,
 )
-from textmix.stream.server.service import Page, Served
+from textmix.stream.server.metrics import CONTENT_TYPE
+from textmix.stream.server.page import live_page
+from textmix.stream.server.service import ClusterQuery, Served
 from textmix.stream.server.settings import Limits
 from textmix.stream.server.writer import Kind
 
@@ -45,6 +54,8 @@ register_url_convertor("document_id", IdConvertor())
 
 DocumentId = Annotated[str, Path(description="The document's id; a slash in it may stand as it is.")]
 NumberOfWords = Annotated[int, Query(ge=0, le=10, description="Words of each cluster.")]
+EventNumber = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="The number of the last event that is known.")]
+EXAMPLE = 'id: 12\nevent: born\ndata: {"number": 12, "kind": "born", "cluster": 4, …}\n\n'
 
 
 @router.post("/documents", responses={**described.BODY, **described.WRITING}, tags=["documents"])
@@ -94,13 +105,13 @@ async def list_clusters(
     order: Annotated[Literal["size", "newest"], Query(description="Which come first.")] = "size",
 ) -> ClusterPage:
     """Clusters, the largest or the newest first, with the words that tell them from the others."""
-    n_clusters, clusters = await service.clusters(Page(limit, offset, order == "newest"))
+    listing = await service.clusters(ClusterQuery(limit, offset, order == "newest"))
     last = offset + limit
     return ClusterPage(
-        n_documents=service.writer.state.n_documents,
-        n_clusters=n_clusters,
-        clusters=[ClusterSummary(**_summary(cluster, words)) for cluster in clusters],
-        next=last if last < n_clusters else None,
+        n_documents=listing.n_documents,
+        n_clusters=listing.n_clusters,
+        clusters=[ClusterSummary(**_summary(cluster, words)) for cluster in listing.clusters],
+        next=last if last < listing.n_clusters else None,
     )
 
 
@@ -126,6 +137,75 @@ async def assign(batch: Texts, service: Served) -> AssignedTexts:
     _check_lengths(batch.texts, "texts[{}]", service.limits)
     answers = await service.ask(Kind.ASSIGN, batch.texts)
     return AssignedTexts(texts=[Assignment(**_without(answer._asdict(), "id", "new")) for answer in answers])
+
+
+@router.get("/events", responses=described.MALFORMED, tags=["events"])
+def list_events(
+    service: Served, after: EventNumber = 0, limit: Annotated[int, Query(ge=1, le=1000)] = 1000
+) -> EventPage:
+    """Events after a number, oldest first. The last 10,000 are kept."""
+    events = service.stream.events(after=after, limit=limit)
+    return EventPage(
+        events=[StreamEvent(**event._asdict()) for event in events], last=events[-1].number if events else after
+    )
+
+
+@router.get(
+    "/events/stream",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}}},
+        **described.MALFORMED,
+        **described.BUSY,
+    },
+    tags=["events"],
+)
+async def stream_events(
+    service: Served,
+    after: Annotated[EventNumber | None, Query()] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=LARGEST_NUMBER)] = None,
+) -> StreamingResponse:
+    """Server-sent events: born, grows, merged, died (with a number as id), outlier, outliers and state (without).
+
+    outlier: a text that came and fits nowhere. outliers: the ids of the last 20 of them that are in the stream still.
+    Begins after Last-Event-ID, else after `after`, else with what happens next.
+    """
+    return EventStream(service.hub, after if last_event_id is None else last_event_id)
+
+
+@router.get(HEALTH, responses=described.STOPPING, tags=["server"])
+async def health(service: Served) -> Health:
+    """Whether the server works."""
+    if not service.writer.is_alive:
+        raise HTTPException(503, "the writer has ended", RETRY_AFTER)
+    return Health(status="ok")
+
+
+@router.get("/metrics", response_class=PlainTextResponse, tags=["server"])
+async def metrics(service: Served) -> Response:
+    """Numbers for Prometheus."""
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+
+@router.get("/", response_class=HTMLResponse, tags=["server"])
+async def show_live_page(service: Served) -> Response:
+    """A page that shows what happens, as it happens."""
+    page = live_page(token_needed=service.token_needed)
+    return HTMLResponse(page.html, headers={"Content-Security-Policy": page.policy})
+
+
+@router.post("/refit", status_code=202, responses={**described.UNDER_WAY, **described.STOPPING}, tags=["clusters"])
+def begin_refit(service: Served) -> RefitState:
+    """Begin to cluster all documents anew, while others come and go; clusters that agree keep their ids."""
+    if not service.refits.begin():
+        raise HTTPException(409, "a fit is under way already")
+    return RefitState(**service.refits.state())
+
+
+@router.get("/refit", tags=["clusters"])
+def show_refit(service: Served) -> RefitState:
+    """Whether a fit is under way, and what the last one has changed."""
+    return RefitState(**service.refits.state())
 
 
 def _check_number(items: Sequence[Any], what: str, limits: Limits) -> None:

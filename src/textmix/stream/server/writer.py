@@ -1,4 +1,7 @@
-"""The one thread that changes the stream: requests wait in a bounded queue, and share transactions."""
+"""The one thread that changes the stream: requests wait in a bounded queue, share transactions, and are answered.
+
+Then those who listen are told what the transaction brought, with the texts that came last and are outliers.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,20 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 from textmix.stream.durable import DurableStream
-from textmix.stream.records import Answer, Document, StoredEvent
-from textmix.stream.server.outliers import Outlier, RecentOutliers
+from textmix.stream.records import Answer, Document, StoredDocument, StoredEvent
 
 log = logging.getLogger("textmix.serve")
 
 MAX_TOGETHER = 1_000  # documents of a transaction that several requests share: more would make the first ones wait
+N_RECENT = 20  # outliers that are remembered
 
 
 class QueueFullError(Exception):
@@ -55,12 +59,53 @@ class State(NamedTuple):
     last_event: int
 
 
+class Outlier(NamedTuple):
+    """A text that is an outlier; numbers rise, also when a text with the same id takes its place."""
+
+    number: int
+    document: Document
+    answer: Answer
+
+
 class News(NamedTuple):
     """What a transaction brought, and which of the last outliers are there after it."""
 
+    transaction: int  # its number, from 1
     state: State
     events: list[StoredEvent]
     outliers: list[Outlier]
+
+
+class RecentOutliers:
+    """The last outliers that are in the stream still, as they came; `find` looks a document up by its id."""
+
+    def __init__(self, find: Callable[[str], StoredDocument | None]) -> None:
+        self._find = find
+        self._outliers: list[Outlier] = []
+        self._n_outliers = 0  # so far
+
+    def update(self, added: Sequence[tuple[Document, Answer]]) -> list[Outlier]:
+        """Those that are there after a transaction that added documents, the last of them last."""
+        new = [pair for pair in added if _is_outlier(pair[1].outlier_score)]
+        numbered = [Outlier(number, *pair) for number, pair in enumerate(new, self._n_outliers + 1)]
+        self._n_outliers += len(new)
+        candidates = {outlier.answer.id: outlier for outlier in [*self._outliers, *numbered]}
+        self._outliers = []  # what cannot be looked up is not remembered either
+        kept: list[Outlier] = []
+        for outlier in sorted(candidates.values(), reverse=True, key=lambda outlier: outlier.number):
+            if len(kept) < N_RECENT and self._is_still_one(outlier):
+                kept.append(outlier)
+        self._outliers = kept[::-1]
+        return list(self._outliers)
+
+    def _is_still_one(self, outlier: Outlier) -> bool:
+        """Whether the text has been neither taken out, nor forgotten, nor replaced by another, nor found its place."""
+        found = self._find(outlier.answer.id)
+        return found is not None and found.text == outlier.document.text and _is_outlier(found.outlier_score)
+
+
+def _is_outlier(score: float | None) -> bool:
+    return score is not None and score > 0.0
 
 
 class Writer:
@@ -122,28 +167,32 @@ class Writer:
         return job.answer
 
     def _run(self) -> None:
-        while jobs := self._take():
+        while jobs := self._next_jobs():
             started = time.perf_counter()
             self._perform([job for job in jobs if job.answer.set_running_or_notify_cancel()])
             self._measure(time.perf_counter() - started)
 
-    def _take(self) -> list[Job]:
+    def _next_jobs(self) -> list[Job]:
         """The next request and those after it that can be done along with it; none at the end."""
         with self._condition:
             while not self._waiting and not self._stopping:
                 self._condition.wait()
             jobs = [self._waiting.popleft()] if self._waiting else []
-            while jobs and self._waiting and _fits(jobs, self._waiting[0]):
+            while jobs and self._waiting and _may_share(jobs, self._waiting[0]):
                 jobs.append(self._waiting.popleft())
             self.n_taken += len(jobs)
             return jobs
 
     def _perform(self, jobs: Sequence[Job]) -> None:
-        """Do requests of one kind together; if that fails, one by one, so that none fails for another."""
+        """Do requests of one kind together and answer them; if that fails, one by one, so that none fails for another.
+
+        What is on disk is answered before it is told, and even if telling fails.
+        """
         if not jobs:
             return
+        items = [item for job in jobs for item in job.items]
         try:
-            answers = self._do(jobs[0].kind, jobs)
+            answers = self._carry_out(jobs[0].kind, items)
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].answer.set_exception(error)
@@ -151,50 +200,48 @@ class Writer:
                 for job in jobs:
                     self._perform([job])
             return
-        for job, answer in zip(jobs, answers, strict=True):
-            job.answer.set_result(answer)
+        if jobs[0].kind is not Kind.ASSIGN:
+            self.version += 1
+            with suppress(Exception):  # what is stored is answered in any case
+                self.state = self._count(self.state.last_event)
+        rest = iter(answers)
+        for job in jobs:
+            if job.kind is Kind.REMOVE:
+                job.answer.set_result([id for id in dict.fromkeys(job.items) if id in answers])
+            else:
+                job.answer.set_result([next(rest) for _ in job.items])
+        if jobs[0].kind is not Kind.ASSIGN:
+            self._tell_news(list(zip(items, answers, strict=True)) if jobs[0].kind is Kind.ADD else [])
 
-    def _do(self, kind: Kind, jobs: Sequence[Job]) -> list[list[Any]]:
-        items = [item for job in jobs for item in job.items]
+    def _carry_out(self, kind: Kind, items: Sequence[Any]) -> Collection[Any]:
+        """Answers to documents or texts, in their order; of ids those that were there."""
         if kind is Kind.ASSIGN:
-            return _split(self._stream.assign(items), jobs)
-        if kind is Kind.REMOVE:
-            removed = set(self._stream.remove(items))
-            self._after([])
-            return [[id for id in dict.fromkeys(job.items) if id in removed] for job in jobs]
-        answers = self._stream.add(items)
-        self._after(list(zip(items, answers, strict=True)))
-        return _split(answers, jobs)
+            return self._stream.assign(items)
+        return self._stream.add(items) if kind is Kind.ADD else set(self._stream.remove(items))
 
-    def _after(self, added: list[tuple[Document, Answer]]) -> None:
-        """Note and tell what a transaction brought; what is on disk is answered even if this fails."""
-        self.version += 1
+    def _count(self, last_event: int) -> State:
+        return State(self._stream.n_documents, self._stream.n_clusters, last_event)
+
+    def _tell_news(self, added: list[tuple[Document, Answer]]) -> None:
+        """Tell what the last transaction brought: events as many at a time as the stream gives."""
         try:
             outliers, last = self._outliers.update(added), self._stream.last_event
-            self._tell_events(last, outliers)
-            while self.state.last_event < last:
-                self._tell_events(last, outliers)
+            while True:
+                events = self._stream.events(after=self.state.last_event)
+                self.state = self._count(events[-1].number if events else last)
+                self._tell(News(self.version, self.state, events, outliers))
+                if self.state.last_event >= last:
+                    return
         except Exception:
             log.exception("what was stored could not be told to those who listen")
-
-    def _tell_events(self, last: int, outliers: list[Outlier]) -> None:
-        """Tell the next events up to the last, as many as the stream gives at a time."""
-        events = self._stream.events(after=self.state.last_event)
-        number = events[-1].number if events else last
-        self.state = State(self._stream.n_documents, self._stream.n_clusters, number)
-        self._tell(News(self.state, events, outliers))
+            with suppress(Exception):
+                self._tell(News(self.version, self.state, [], []))
 
 
-def _fits(jobs: Sequence[Job], job: Job) -> bool:
+def _may_share(jobs: Sequence[Job], job: Job) -> bool:
     """Whether a request can share a transaction: of the same kind, not too many, and no id in two of them."""
     return (
         job.kind is jobs[0].kind
         and sum(len(other.items) for other in jobs) + len(job.items) <= MAX_TOGETHER
         and all(job.ids.isdisjoint(other.ids) for other in jobs)
     )
-
-
-def _split(answers: Sequence[Any], jobs: Sequence[Job]) -> list[list[Any]]:
-    """The answers of several requests, each with its own."""
-    rest = iter(answers)
-    return [[next(rest) for _ in job.items] for job in jobs]

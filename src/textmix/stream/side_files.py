@@ -1,15 +1,18 @@
-"""The number of a stream's last transaction, in a file of its own, by which it is noticed when some are lost.
+"""The two small files beside that of a stream: the number of its last transaction, and room on the disk.
 
-What was answered last is only in the file that SQLite writes ahead (-wal). If that is cut, damaged or removed, SQLite
-goes on with what is left and says nothing. So each transaction has a number, which is stored by it, and is written here
-once it is on disk. It is not flushed: after a kill it is exact, after a power cut it may be some seconds old, but it is
-never ahead of what was on disk.
+The number shows when transactions are lost. What was answered last is only in the file that SQLite writes ahead (-wal).
+If that is cut, damaged or removed, SQLite goes on with what is left and says nothing. So each transaction has a number,
+which is stored by it, and is written here once it is on disk. It is not flushed: after a kill it is exact, after a
+power cut it may be some seconds old, but it is never ahead of what was on disk.
+
+The room is given up when the disk is full, so that documents can still be removed.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -19,10 +22,12 @@ from textmix.corpus.files import flush_folder
 
 _WRITTEN = re.compile(rb"([0-9]{20}) ([0-9a-f]{8})\n")  # of one length, so that it is overwritten in place
 _LOOKS = 5  # at a file that another program may be writing just now
+RESERVE_SIZE = 1 << 20  # bytes: what removing a few dozen documents writes ahead
+_FREE = 4 * RESERVE_SIZE  # bytes that are free before any are reserved
 
 
 class Head:
-    """The file beside that of a stream."""
+    """The file with the number of the last transaction."""
 
     def __init__(self, database: Path) -> None:
         self.path = Path(f"{database}-head")
@@ -65,3 +70,30 @@ class Head:
 
 def _checksum(digits: bytes) -> bytes:
     return b"%08x" % zlib.crc32(digits)
+
+
+class Reserve:
+    """The file that takes up room, with nothing in it."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = Path(f"{database}-reserve")
+        self.is_there = False
+
+    def fill(self) -> None:
+        """Take the room, unless little is left on the disk."""
+        try:
+            if not self._path.exists() or self._path.stat().st_size < RESERVE_SIZE:
+                if shutil.disk_usage(self._path.parent).free < _FREE:
+                    return
+                self._path.write_bytes(bytes(RESERVE_SIZE))
+            self.is_there = True
+        except OSError:
+            self.release()
+
+    def release(self) -> bool:
+        """Give up the room; whether there was any."""
+        self.is_there = False
+        with suppress(OSError):
+            self._path.unlink()
+            return True
+        return False

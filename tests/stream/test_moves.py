@@ -39,11 +39,11 @@ def small_stream(seed: int = 0, n: int = 24, **settings) -> StreamClusterer:
 def test_probabilities_are_ratios_of_joints(seed):
     stream = small_stream(seed)
     expected = expected_conditionals(stream)
-    partition = stream._partition
-    for row in np.flatnonzero(partition.kept.labels >= 0):
-        options = expected[partition.kept.ids[row]]
-        described = partition.describe_rows(slice(row, row + 1))
-        own = int(partition.cluster_ids[partition.kept.labels[row]])
+    statistics = stream._statistics
+    for row in np.flatnonzero(statistics.documents.labels >= 0):
+        options = expected[statistics.documents.ids[row]]
+        described = stream._reader.odds_of_rows(slice(row, row + 1))
+        own = int(statistics.cluster_ids[statistics.documents.labels[row]])
         alone = own not in options
         share = options[reference.NEW] if alone else options[own]
         assert described.probabilities[0] == pytest.approx(share, abs=1e-9)
@@ -55,10 +55,10 @@ def test_probabilities_of_very_sure_documents_are_finite():
     stream = StreamClusterer(beta=0.02).partial_fit(["rain storm wind cloud snow hail sleet fog frost mist " * 40] * 8)
     stream.partial_fit(["oven flour bread yeast dough crumb crust " * 60])
     for row in (0, 8):
-        described = stream._partition.describe_rows(slice(row, row + 1))
-        documents = stream._partition.kept.documents
+        described = stream._reader.odds_of_rows(slice(row, row + 1))
+        documents = stream._statistics.documents.csr
         own = documents._replace(starts=documents.starts[row : row + 2], lengths=documents.lengths[row : row + 1])
-        exact = stream._partition.describe(own, stream._partition.kept.labels[row : row + 1])
+        exact = stream._reader.odds_of(own, stream._statistics.documents.labels[row : row + 1])
         assert abs(exact.log_odds_new[0]) > 45.0
         assert described.log_odds_new[0] == pytest.approx(exact.log_odds_new[0], rel=1e-9)
         assert described.probabilities[0] == pytest.approx(1.0)
@@ -69,15 +69,15 @@ def test_sweeps_draw_from_the_posterior(length):
     """A batch that is swept over often enough has the enumerated posterior, given the documents before it."""
     texts = ["aa aa bb " * (length // 3), "bb cc", "cc dd dd", "aa dd"]
     stream = StreamClusterer(alpha=0.8, beta=0.4, merge=False, n_sweeps=0).partial_fit(texts)
-    partition, rng = stream._partition, np.random.default_rng(1)
-    partition.tabulate()  # V of all words
-    counts, _, _ = dense(partition)
+    statistics, rng = stream._statistics, np.random.default_rng(1)
+    statistics.tabulate()  # V of all words
+    counts, _, _ = dense(statistics)
     expected = reference.posterior(counts, 0.4, ("process", 0.8))
     n_draws, rows, seen = 300 if INTERPRETED else 5_000, slice(0, 4), Counter()
     for _ in range(n_draws):
         for _ in range(1 if INTERPRETED else 5):
-            partition._pass_over(rows, rng.random(4))
-        seen[reference.canonical(partition.kept.labels.astype(int))] += 1
+            stream._moves._pass_over(rows, rng.random(4))
+        seen[reference.canonical(statistics.documents.labels.astype(int))] += 1
     assert reference.chi_square_p_value(seen, expected, n_draws) > 1e-3
 
 
@@ -91,15 +91,15 @@ def test_earlier_documents_stay_where_they_are():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_gain_of_merging_is_the_difference_of_joints(seed):
     stream = small_stream(seed, merge=False)
-    partition = stream._partition
-    partition.tabulate()  # V of the words now present
-    counts, slots, _ = dense(partition)
-    prior = ("process", partition.prior.concentration)
+    statistics = stream._statistics
+    statistics.tabulate()  # V of the words now present
+    counts, slots, _ = dense(statistics)
+    prior = ("process", statistics.prior.concentration)
     before = reference.log_joint(counts, slots, 0.1, prior)
-    used = np.flatnonzero(partition.clusters.sizes > 0)
+    used = np.flatnonzero(statistics.clusters.sizes > 0)
     assert used.size > 2
     for slot in used.tolist():
-        gains = partition._gains_of(slot)
+        gains = stream._moves._gains_of(slot)
         for other in used.tolist():
             if other == slot:
                 assert gains[other] == -np.inf
@@ -113,27 +113,27 @@ def test_a_gain_of_merging_is_the_difference_of_joints(seed):
 def test_clusters_become_one_where_that_is_more_probable_and_the_known_id_stays():
     texts = ["goal match team", "match win goal", "goal team win match"]
     stream = StreamClusterer(alpha=1.0, beta=0.1, n_sweeps=0, merge=False).partial_fit(texts[:1], ids=["a"])
-    partition = stream._partition
+    statistics = stream._statistics
     stream.partial_fit(texts[1:], ids=["b", "c"])
-    partition.take_labels(np.array([0, 1, 1]), np.array([0, 7]))
-    partition._checked[:] = 0
+    stream._moves.set_labels(np.array([0, 1, 1]), np.array([0, 7]))
+    statistics.compared_sizes[:] = 0
     before = log_joint(stream)
-    merges = partition._merge()
+    merges = stream._moves._merge()
     assert [(merge.cluster, merge.into, merge.size) for merge in merges] == [(0, 7, 1)]
     assert stream.labels_of(["a", "b", "c"]).tolist() == [7, 7, 7]
     assert log_joint(stream) > before
-    assert_statistics_equal_a_recount(partition)
+    assert_statistics_equal_a_recount(statistics)
 
 
 def test_merging_never_lowers_the_joint():
     stream = StreamClusterer(merge=False, n_sweeps=0, random_state=1)
     stream.partial_fit(make_texts(60, seed=4))
     before = log_joint(stream)
-    stream._partition._n_arrived = 10**6
-    merges = stream._partition._merge()
+    stream._moves._n_arrived = 10**6
+    merges = stream._moves._merge()
     assert merges
     assert log_joint(stream) > before
-    assert_statistics_equal_a_recount(stream._partition)
+    assert_statistics_equal_a_recount(stream._statistics)
 
 
 operations = st.lists(
@@ -171,7 +171,7 @@ def test_statistics_equal_a_recount_after_any_operations(operations, seed):
             stream.forget(keep=what)
             kept = dict(list(kept.items())[-what:] if what else [])
         assert stream.n_documents_ == len(kept)
-        assert_statistics_equal_a_recount(stream._partition)
+        assert_statistics_equal_a_recount(stream._statistics)
     for id, counts in zip(kept, stream.word_counts_of(kept), strict=True):
         assert counts == dict(Counter(word for word in kept[id].split()))
 
@@ -188,10 +188,10 @@ def test_lists_that_are_full_stay_right_when_clusters_become_one(batches, keep):
     stream = StreamClusterer(alpha=3.0, n_sweeps=0)
     for batch in batches:
         stream.partial_fit([" ".join(f"word{min(word, word * word // 40)}" for word in words) for words in batch])
-        stream._partition._n_arrived = 10**6  # all clusters are compared
+        stream._moves._n_arrived = 10**6  # all clusters are compared
         if keep is not None:
             stream.forget(keep=keep)
-        assert_statistics_equal_a_recount(stream._partition)
+        assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_a_mistake_in_the_statistics_is_found():
@@ -201,12 +201,12 @@ def test_a_mistake_in_the_statistics_is_found():
         lambda clusters: clusters.totals.__setitem__(0, clusters.totals[0] + 1),
         lambda clusters: clusters.list_lengths.__setitem__(0, 0),
     ):
-        partition = small_stream(2)._partition
-        assert partition.find_mistakes() == []
-        spoil(partition.clusters)
-        assert partition.find_mistakes()
-    partition.words.totals[0] += 1
-    assert any("totals of words" in mistake for mistake in partition.find_mistakes())
+        statistics = small_stream(2)._statistics
+        assert statistics.find_mistakes() == []
+        spoil(statistics.clusters)
+        assert statistics.find_mistakes()
+    statistics.words.totals[0] += 1
+    assert any("totals of words" in mistake for mistake in statistics.find_mistakes())
 
 
 def test_what_is_left_after_everything_went_is_nothing():
@@ -214,11 +214,11 @@ def test_what_is_left_after_everything_went_is_nothing():
     texts = make_texts(200, seed=9)
     stream.partial_fit(texts, ids=range(200))
     stream.remove(range(200))
-    partition = stream._partition
-    assert partition.words.n_present == partition.words.totals.sum() == 0
-    assert not partition.clusters.sizes.any()
-    assert not partition.clusters.totals.any()
-    assert not partition.clusters.list_lengths.any()
+    statistics = stream._statistics
+    assert statistics.words.n_present == statistics.words.totals.sum() == 0
+    assert not statistics.clusters.sizes.any()
+    assert not statistics.clusters.totals.any()
+    assert not statistics.clusters.list_lengths.any()
     assert stream.n_clusters_ == stream.n_documents_ == 0
 
 
@@ -226,7 +226,7 @@ def test_lists_that_outgrow_their_room_move_and_keep_their_pairs():
     stream = StreamClusterer(random_state=0, n_sweeps=1)
     for batch in range(6 if INTERPRETED else 40):
         stream.partial_fit(make_texts(8, seed=batch), ids=[f"{batch}-{i}" for i in range(8)])
-        assert_statistics_equal_a_recount(stream._partition)
+        assert_statistics_equal_a_recount(stream._statistics)
 
 
 def test_new_documents_are_described_as_if_they_were_placed():
@@ -234,22 +234,22 @@ def test_new_documents_are_described_as_if_they_were_placed():
     stream = small_stream(1)
     text = "goal match storm"
     assigned = stream.assign([text])
-    partition = stream._partition
-    columns = partition.words.find(text.split())
+    statistics = stream._statistics
+    columns = statistics.words.find(text.split())
     documents = Documents(
         np.array([0, 3], np.int32), columns.astype(np.uint32), np.ones(3, np.int32), np.array([3], np.int32)
     )
-    described = partition.describe(documents, np.array([-1], np.int32))
-    counts, slots, _ = dense(partition)
-    names = sorted({word for row in partition.kept.ids for word in stream.word_counts_of([row])[0]})
+    described = stream._reader.odds_of(documents, np.array([-1], np.int32))
+    counts, slots, _ = dense(statistics)
+    names = sorted({word for row in statistics.documents.ids for word in stream.word_counts_of([row])[0]})
     row = np.array([[int(name in text.split()) for name in names]])
-    n_words = round(partition.model.vocabulary_beta / 0.1)
+    n_words = round(statistics.model.vocabulary_beta / 0.1)
     counts = np.vstack([counts, row])
     counts = np.hstack([counts, np.zeros((len(counts), max(n_words - counts.shape[1], 0)), np.int64)])
-    prior = ("process", partition.prior.concentration)
+    prior = ("process", statistics.prior.concentration)
     expected = reference.conditional(counts, np.append(slots, -1), len(counts) - 1, 0.1, prior)
     best = max((option for option in expected if option != reference.NEW), key=expected.get)
-    assert assigned.labels[0] == partition.cluster_ids[best]
+    assert assigned.labels[0] == statistics.cluster_ids[best]
     assert assigned.probabilities[0] == pytest.approx(expected[best], abs=1e-9)
     assert described.probabilities[0] == assigned.probabilities[0]
     assert assigned.outlier_scores[0] == pytest.approx(log_odds(expected[reference.NEW]), abs=1e-9)
