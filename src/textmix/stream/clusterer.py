@@ -309,6 +309,18 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
         """The ids of all documents kept, in the order in which they came."""
         return self.reader.ids()
 
+    def newest(self) -> int | None:
+        """The latest time of a document kept, in seconds since 1970; None if there is no document."""
+        return self.reader.newest()
+
+    def n_before_last(self, rows: NDArray[np.int64], n_last: int) -> int:
+        """How many of some rows are before those of the last documents."""
+        return self.reader.n_before_last(rows, n_last)
+
+    def in_order(self, ids: Iterable[str]) -> list[str]:
+        """Ids of documents that are kept in the order in which they came."""
+        return self.reader.in_order(ids)
+
     def labels_of(self, ids: Iterable[Any]) -> NDArray[np.int64]:
         """The cluster of each document by its id; −1: it is not kept, or has no words."""
         return self.reader.labels_of(ids)

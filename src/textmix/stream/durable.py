@@ -166,7 +166,7 @@ class DurableStream:
         now: Any = None,
         confirmed: bool = False,
     ) -> list[str]:
-        """Let old documents go, as `StreamClusterer.forget` does; returns their ids.
+        """Forget old documents, as `StreamClusterer.forget` does; returns their ids.
 
         More than half of all documents go only if that is confirmed; else it is a ValueError, and nothing changes.
         """
@@ -308,7 +308,7 @@ class DurableStream:
         copy_database(self._folder / FILE, Path(file))
 
     def close(self) -> None:
-        """Give up new fits that are under way, and let go of the folder."""
+        """Give up new fits that are under way, and release the folder."""
         with self._lock:
             was_open, self._is_open = self._is_open, False
         if not was_open:

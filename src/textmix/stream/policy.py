@@ -170,7 +170,7 @@ def check_new_policy(policy: Policy, stored: Policy | None, clusterer: StreamClu
 
 
 def policy_due(policy: Policy, clusterer: StreamClusterer, now: int) -> dict[str, Any]:
-    """What a policy lets go without a new batch, as arguments of `forget`; ages count from the newest document."""
+    """What a policy forgets without a new batch, as arguments of `forget`; ages count from the newest document."""
     newest = clusterer.reader.newest()
     return {} if newest is None else Forgetting(policy).due(clusterer.n_documents_, min(newest, now))
 
@@ -187,9 +187,9 @@ class Forgetting:
         self._has_warned = False
 
     def apply(self, clusterer: StreamClusterer, moment: int, n_new: int) -> list[str]:
-        """Let go what is due after a batch of so many documents; returns the ids.
+        """Forget what is due after a batch of so many documents; returns the ids.
 
-        `keep` lets go no more than have come. By age no more than half go at once, of all documents and of those that
+        `keep` forgets no more than have come. By age no more than half go at once, of all documents and of those that
         were there before the batch: the clock or a time may be wrong. Others are held back.
         """
         n_documents = clusterer.n_documents_
@@ -208,7 +208,7 @@ class Forgetting:
         return forgotten
 
     def _hold_back(self, documents: HeldBack) -> None:
-        self._drawn_at = None  # the next batch may let them go
+        self._drawn_at = None  # the next batch may forget them
         if not self._has_warned:
             log.warning("%s", documents)
             self._has_warned = True
