@@ -12,6 +12,7 @@ from textmix.large import DiskCorpus
 from textmix.large.run_files import Scorers, score_shard
 from textmix.large.work_folder import ScoreFiles
 from textmix.results.typical import Typicality
+from textmix.results.words import ClusterWords
 
 
 @pytest.mark.parametrize(("n_documents", "n_shards"), [(1, 1), (7, 3), (100, 7), (101, 64), (64, 64)])
@@ -49,7 +50,7 @@ def test_shards_are_scored_as_all_documents_are(tmp_path):
     entries = (on_disk.counts, on_disk.words.astype(np.int32), on_disk.row_starts)
     whole = scipy.sparse.csr_array(entries, shape=counts.shape)
     expected = mixture.scorer().score(whole, mixture.labels, mixture.n_identical)
-    typicality = Typicality(mixture.cluster_word_counts, mixture.beta).score(whole, mixture.labels)
+    typicality = Typicality(ClusterWords(mixture.cluster_word_counts, mixture.beta)).score(whole, mixture.labels)
     found = score_shard(on_disk, Scorers.of(mixture), mixture.labels)
     np.testing.assert_allclose(found[0], expected.probabilities, rtol=1e-6)
     np.testing.assert_allclose(found[1], expected.outlier_scores, rtol=1e-6)

@@ -9,6 +9,7 @@ import scipy.sparse
 from textmix.results.clusters import describe_clusters, summarise
 from textmix.results.lookup import PairTable
 from textmix.results.typical import Examples, Typicality
+from textmix.results.words import ClusterWords
 
 COUNTS = scipy.sparse.csr_array(
     np.array(
@@ -24,7 +25,7 @@ COUNTS = scipy.sparse.csr_array(
 )
 LABELS = np.array([0, 0, 0, 1, 1, -1])
 WORD_COUNTS = scipy.sparse.csr_array(np.array([[4, 1, 0, 0, 2], [0, 0, 3, 1, 2]]))
-TYPICALITY = Typicality(WORD_COUNTS, 0.1).score(COUNTS, LABELS)
+TYPICALITY = Typicality(ClusterWords(WORD_COUNTS, 0.1)).score(COUNTS, LABELS)
 
 
 def slow_cosine(document: int, beta: float) -> float:
@@ -39,18 +40,18 @@ def slow_cosine(document: int, beta: float) -> float:
 
 def test_documents_are_scored_as_defined():
     for beta in (0.02, 0.1, 1.0):
-        scores = Typicality(WORD_COUNTS, beta).score(COUNTS, LABELS)
+        scores = Typicality(ClusterWords(WORD_COUNTS, beta)).score(COUNTS, LABELS)
         np.testing.assert_allclose(scores, [*(slow_cosine(d, beta) for d in range(5)), 0.0], rtol=1e-6)
 
 
 def test_a_document_of_common_words_is_the_least_typical():
-    scores = Typicality(WORD_COUNTS, 0.1).score(COUNTS, LABELS)
+    scores = Typicality(ClusterWords(WORD_COUNTS, 0.1)).score(COUNTS, LABELS)
     assert scores[:3].argmin() == 0
     assert scores[3] > scores[4]
 
 
 def test_some_documents_are_scored_as_all_are():
-    typicality = Typicality(WORD_COUNTS, 0.1)
+    typicality = Typicality(ClusterWords(WORD_COUNTS, 0.1))
     odd = typicality.score(COUNTS[[1, 3, 5]], LABELS[[1, 3, 5]])
     np.testing.assert_array_equal(odd, typicality.score(COUNTS, LABELS)[[1, 3, 5]])
 
@@ -59,16 +60,16 @@ def test_a_word_that_is_rarer_here_than_elsewhere_counts_as_nothing():
     # Both hold the cluster's word and one that others hold: the second word much more often than the third.
     counts = np.array([[1, 1, 0], [1, 0, 1], [0, 9, 5], [0, 9, 5]])
     word_counts = scipy.sparse.csr_array(np.array([[2, 1, 1], [0, 18, 10]]))
-    scores = Typicality(word_counts, 0.1).score(scipy.sparse.csr_array(counts), np.array([0, 0, 1, 1]))
+    scores = Typicality(ClusterWords(word_counts, 0.1)).score(scipy.sparse.csr_array(counts), np.array([0, 0, 1, 1]))
     assert scores[0] == scores[1] > 0
 
 
 def test_a_word_that_the_cluster_is_not_known_by_counts_as_nothing():
     background_left_out = scipy.sparse.csr_array(np.array([[4, 1, 0, 0, 0], [0, 0, 3, 1, 0]]))
-    scores = Typicality(background_left_out, 0.1).score(COUNTS, LABELS)
+    scores = Typicality(ClusterWords(background_left_out, 0.1)).score(COUNTS, LABELS)
     assert 0 < scores[0] < scores[1]
     nothing = scipy.sparse.csr_array(np.zeros((2, 5)))
-    assert Typicality(nothing, 0.1).score(COUNTS, LABELS).tolist() == [0.0] * 6
+    assert Typicality(ClusterWords(nothing, 0.1)).score(COUNTS, LABELS).tolist() == [0.0] * 6
 
 
 def slow_examples(texts: list[str], groups: list[int], scores: list[float], group: int, n: int) -> list[int]:
@@ -98,14 +99,14 @@ def test_examples_are_the_best_of_each_group_however_they_pass_by():
 
 def test_examples_are_distinct_texts():
     texts = ["common", "same", "same", "three", "four", ""]
-    clusters = describe_clusters(LABELS, TYPICALITY, WORD_COUNTS, 0.1, list("abcde"), texts)
+    clusters = describe_clusters(LABELS, TYPICALITY, ClusterWords(WORD_COUNTS, 0.1, list("abcde")), texts)
     assert sorted(clusters[0].examples) == ["common", "same"]
     assert [cluster.size for cluster in clusters] == [3, 2]
     assert clusters[0].share == 0.6
 
 
 def test_the_summary_names_numbers_and_the_first_clusters():
-    clusters = describe_clusters(LABELS, TYPICALITY, WORD_COUNTS, 0.1, list("abcde"), ["x"] * 6)
+    clusters = describe_clusters(LABELS, TYPICALITY, ClusterWords(WORD_COUNTS, 0.1, list("abcde")), ["x"] * 6)
     lines = summarise(clusters, 6, 0, 1).splitlines()
     assert lines[0] == "Clustering of 6 texts, 1 without words: 2 clusters, 0 outliers"
     assert lines[1].split()[:3] == ["0", "3", "a,"]

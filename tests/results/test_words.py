@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from textmix.results.words import top_words
+from textmix.results.words import ClusterWords
 
 COUNTS = np.array([[3, 1, 1, 1, 0, 2], [0, 1, 1, 1, 4, 0]])
 WORDS = ["pear", "fig", "date", "apple", "kiwi", "plum"]
@@ -17,7 +17,7 @@ WORDS = ["pear", "fig", "date", "apple", "kiwi", "plum"]
 def test_words_do_not_depend_on_the_order_of_the_columns(order, n):
     columns = np.random.default_rng(0).permutation(6)
     one, other = (
-        top_words(scipy.sparse.csr_array(COUNTS[:, chosen]), 0.1, n, order, [WORDS[i] for i in chosen])
+        ClusterWords(scipy.sparse.csr_array(COUNTS[:, chosen]), 0.1, [WORDS[i] for i in chosen]).top(n, order)
         for chosen in (np.arange(6), columns)
     )
     assert one == other
@@ -25,5 +25,5 @@ def test_words_do_not_depend_on_the_order_of_the_columns(order, n):
 
 
 def test_equals_come_by_the_alphabet():
-    (first, _) = top_words(scipy.sparse.csr_array(COUNTS), 0.1, 4, "probable", WORDS)
+    (first, _) = ClusterWords(scipy.sparse.csr_array(COUNTS), 0.1, WORDS).top(4, "probable")
     assert [word.word for word in first] == ["pear", "plum", "apple", "date"]

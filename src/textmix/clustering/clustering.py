@@ -28,7 +28,7 @@ from textmix.results.mixture import DocumentScores
 from textmix.results.run import Run, cluster_columns, document_columns
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Typicality
-from textmix.results.words import ScoredWord, top_words
+from textmix.results.words import ScoredWord
 
 _OF_THE_FIT = ("input", "guidance", "versions")  # parts of run.json that stay when a clustering is saved again
 MAX_NAME = 200  # characters
@@ -140,7 +140,7 @@ class Clustering:
     @cached_property
     def typicality(self) -> NDArray[np.float32]:
         """How typical each text is of its cluster."""
-        return Typicality(self.model.word_counts, self.model.beta).score(self.corpus.counts, self.labels)
+        return Typicality(self.model.words).score(self.corpus.counts, self.labels)
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -180,7 +180,7 @@ class Clustering:
 
     def top_words(self, n: int = 10, *, order: str = "telling") -> list[list[ScoredWord]]:
         """The n leading words of each cluster, by label, with their scores: the most "telling", or "probable" ones."""
-        return top_words(self.model.word_counts, self.model.beta, n, order, self.corpus.vocabulary)
+        return self.model.words.top(n, order)
 
     def _find(self, cluster: int | str | Cluster) -> int:
         """The label of a cluster."""
@@ -309,8 +309,7 @@ class Clustering:
                 clusters=list(self.clusters),
                 labels=self.labels,
                 corpus=self.corpus,
-                word_counts=model.word_counts,
-                beta=model.beta,
+                words=model.words,
                 texts=self.texts if has_texts else None,
                 typicality=self.typicality if has_texts else None,
                 outliers=self.outliers,

@@ -25,6 +25,7 @@ from textmix.inference.ordering import order_by_size, renumber, slots_in_order
 from textmix.results.assignments import Assignments, assign_counts
 from textmix.results.mixture import DocumentScores, FittedMixture, plain_parameters
 from textmix.results.run import count_documents, describe_run
+from textmix.results.words import ClusterWords
 
 MODELS: dict[str, type[PartitionMixture]] = {
     "consensus": ConsensusMixture,
@@ -136,18 +137,12 @@ class FittedModel:
             raise AttributeError(f"{self.name} has no {name}")
         return getattr(self.estimator, name)
 
-    @property
-    def beta(self) -> float | NDArray[np.float64]:
-        """The pseudo-count of a word in a cluster."""
-        return SMOOTHING
-
-    @property
-    def word_counts(self) -> scipy.sparse.csr_array:
-        """Clusters × words: what the words of clusters are told by."""
-        return self._summed_counts
-
     @cached_property
-    def _summed_counts(self) -> scipy.sparse.csr_array:
+    def words(self) -> ClusterWords:
+        """The words of the clusters and their scores."""
+        return ClusterWords(self._word_counts(), SMOOTHING, self.corpus.vocabulary)
+
+    def _word_counts(self) -> scipy.sparse.csr_array:
         return sum_by_cluster(self.corpus.counts, self.labels, self.n_clusters)
 
     @property
@@ -224,9 +219,8 @@ class _ScoredModel(_OwnModel):
 class _FeaturePartitionModel(_ScoredModel):
     """A mixture that tells background words apart: they stand for no cluster."""
 
-    @cached_property
-    def _summed_counts(self) -> scipy.sparse.csr_array:
-        return canonical(super()._summed_counts.multiply(self.estimator.discriminative_words_).tocsr())
+    def _word_counts(self) -> scipy.sparse.csr_array:
+        return canonical(super()._word_counts().multiply(self.estimator.discriminative_words_).tocsr())
 
 
 class _PartitionModel(_OwnModel):
@@ -241,13 +235,10 @@ class _PartitionModel(_OwnModel):
     def n_without_words(self) -> int:
         return int(np.count_nonzero(self.labels < 0))
 
-    @property
-    def beta(self) -> float | NDArray[np.float64]:
-        return self.mixture.beta
-
-    @property
-    def word_counts(self) -> scipy.sparse.csr_array:
-        return self.mixture.cluster_word_counts
+    @cached_property
+    def words(self) -> ClusterWords:
+        mixture = self.mixture
+        return ClusterWords(mixture.cluster_word_counts, mixture.beta, self.corpus.vocabulary)
 
     @cached_property
     def scores(self) -> DocumentScores:

@@ -41,9 +41,7 @@ class TextsInMemory:
         return describe_clusters(
             clustering.labels,
             clustering.typicality,
-            model.word_counts,
-            model.beta,
-            clustering.corpus.vocabulary,
+            model.words,
             self.texts(),
             model.stabilities,
             names,
@@ -85,9 +83,8 @@ class TextsOnDisk:
 
     def describe_clusters(self, clustering: Clustering, names: Mapping[int, str]) -> list[Cluster]:
         """The clusters with the examples that were kept."""
-        mixture, vocabulary = clustering.model.mixture, clustering.corpus.vocabulary
-        statistics = (mixture.cluster_sizes, mixture.cluster_word_counts, mixture.beta)
-        return list_clusters(*statistics, vocabulary, self._examples.clusters, given_names=names)
+        model = clustering.model
+        return list_clusters(model.mixture.cluster_sizes, model.words, self._examples.clusters, given_names=names)
 
     def strangest(self, clustering: Clustering) -> list[Example]:
         """Those that were kept."""

@@ -21,7 +21,7 @@ from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
 from textmix.results.mixture import FittedMixture, plain_parameters
-from textmix.results.words import ScoredWord, top_words
+from textmix.results.words import ClusterWords, ScoredWord
 
 
 class PartitionMixture(DocumentMixture):
@@ -203,7 +203,7 @@ class PartitionMixture(DocumentMixture):
         """
         check_is_fitted(self)
         vocabulary = self._names_of_words(vocabulary)
-        return top_words(self.cluster_word_counts_, self._fitted.beta, n, order, vocabulary)
+        return ClusterWords(self.cluster_word_counts_, self._fitted.beta, vocabulary).top(n, order)
 
     def _training_counts(self) -> scipy.sparse.csr_array:
         if self._counts is None:

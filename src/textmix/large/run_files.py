@@ -34,6 +34,7 @@ from textmix.results.run import (
 )
 from textmix.results.tables import save_csv, write_csv
 from textmix.results.typical import N_OUTLIERS, Examples, KeptExamples, Typicality
+from textmix.results.words import ClusterWords
 
 if TYPE_CHECKING:
     from textmix.corpus.readers import Batch
@@ -52,7 +53,7 @@ class Scorers(NamedTuple):
     def of(cls, mixture: FittedMixture) -> Scorers:
         """Those of a mixture without identical documents."""
         counts = mixture.cluster_word_counts
-        return cls(mixture.scorer(), Typicality(counts, mixture.beta), counts.shape[1])
+        return cls(mixture.scorer(), Typicality(ClusterWords(counts, mixture.beta)), counts.shape[1])
 
 
 def score_shard(shard: ShardCounts, scorers: Scorers, labels: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -108,9 +109,7 @@ class LargeRun:
         written.examples.save(folder)
         clusters = list_clusters(
             self.mixture.cluster_sizes,
-            self.mixture.cluster_word_counts,
-            self.mixture.beta,
-            self.corpus.vocabulary,
+            ClusterWords(self.mixture.cluster_word_counts, self.mixture.beta, self.corpus.vocabulary),
             written.examples.clusters,
         )
         save_csv(folder / CLUSTERS_FILE, cluster_columns(clusters), escape_formulas=self.escape_formulas)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus
 from textmix.inference.merging import Merges
 from textmix.results.clusters import Cluster
 from textmix.results.typical import Example
+from textmix.results.words import ClusterWords
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,7 @@ class Source:
     clusters: Sequence[Cluster]
     labels: NDArray[np.int32]
     corpus: Corpus
-    word_counts: scipy.sparse.csr_array  # of the clusters
-    beta: float | NDArray[np.float64]
+    words: ClusterWords
     texts: Sequence[str] | None
     typicality: NDArray[np.float32] | None
     outliers: NDArray[np.bool_]

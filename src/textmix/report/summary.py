@@ -27,7 +27,6 @@ from textmix.report.examples import MAX_CHARACTERS, TextList, least_typical, mos
 from textmix.report.source import Source
 from textmix.results.nearness import cluster_distances, place_clusters
 from textmix.results.typical import Example
-from textmix.results.words import top_words
 
 MAX_CLUSTERS = 1000  # that are described; those of a single text are not
 MAX_MAPPED = 300  # that are on the map, and have nearest ones
@@ -98,10 +97,10 @@ class _Neighbours:
     def __init__(self, source: Source, clusters: list[int]) -> None:
         self._clusters = clusters
         self._place_of = {cluster: place for place, cluster in enumerate(clusters)}
-        self._counts = source.word_counts[clusters]
+        self._counts = source.words.counts[clusters]
         self._counts.sort_indices()
         self._totals = np.asarray(self._counts.sum(axis=1), dtype=np.float64)
-        self._betas = np.broadcast_to(source.beta, self._counts.shape[1])
+        self._betas = np.broadcast_to(source.words.beta, self._counts.shape[1])
         self._vocabulary = source.corpus.vocabulary
         self._distances = cluster_distances(self._counts)
         self.points = place_clusters(self._distances)
@@ -154,10 +153,8 @@ def _group(word_counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
 def _describe_clusters(
     source: Source, described: list[int], near: _Neighbours, texts: TextList
 ) -> list[dict[str, Any]]:
-    vocabulary, column_of = source.corpus.vocabulary, source.corpus.column_of
-    probable, telling = (
-        top_words(source.word_counts, source.beta, N_WORDS, order, vocabulary) for order in ("probable", "telling")
-    )
+    column_of = source.corpus.column_of
+    probable, telling = (source.words.top(N_WORDS, order) for order in ("probable", "telling"))
     coherences = np.full(len(described), np.nan)
     if source.texts is not None:
         lists = [[column_of[word] for word, _ in probable[cluster][:N_COHERENT]] for cluster in described]

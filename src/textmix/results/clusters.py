@@ -8,14 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.results.frames import Frame
 from textmix.results.names import find_terms, make_names
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Examples
-from textmix.results.words import ScoredWord, top_words
+from textmix.results.words import ClusterWords, ScoredWord
 
 N_WORDS = 10
 N_EXAMPLES = 3
@@ -95,16 +94,14 @@ class Clusters(Frame):
 def describe_clusters(
     labels: NDArray[Any],
     typicality: NDArray[Any],
-    cluster_word_counts: scipy.sparse.csr_array,
-    beta: float | NDArray[np.float64],
-    vocabulary: Sequence[str],
+    words: ClusterWords,
     texts: Sequence[str],
     stabilities: NDArray[np.float64] | None = None,
     given_names: Mapping[int, str] | None = None,
     known: Collection[int] = (),
 ) -> list[Cluster]:
     """All clusters, by label; `typicality` of each document, given_names are names that some clusters have."""
-    n_clusters = cluster_word_counts.shape[0]
+    n_clusters = words.counts.shape[0]
     examples = Examples(n_clusters, N_EXAMPLES)
     examples.add(0, texts, labels, typicality)
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
@@ -113,9 +110,7 @@ def describe_clusters(
     read = [
         _first_distinct(texts, members[first : first + size], N_READ) for first, size in zip(firsts, sizes, strict=True)
     ]
-    return list_clusters(
-        sizes, cluster_word_counts, beta, vocabulary, examples.lists(), stabilities, read, given_names, known
-    )
+    return list_clusters(sizes, words, examples.lists(), stabilities, read, given_names, known)
 
 
 def _first_distinct(texts: Sequence[str], members: NDArray[Any], n: int) -> list[str]:
@@ -130,9 +125,7 @@ def _first_distinct(texts: Sequence[str], members: NDArray[Any], n: int) -> list
 
 def list_clusters(
     sizes: NDArray[Any],
-    cluster_word_counts: scipy.sparse.csr_array,
-    beta: float | NDArray[np.float64],
-    vocabulary: Sequence[str],
+    words: ClusterWords,
     examples: Sequence[Sequence[Example]],
     stabilities: NDArray[np.float64] | None = None,
     read: Sequence[Sequence[str]] | None = None,
@@ -140,10 +133,12 @@ def list_clusters(
     known: Collection[int] = (),
 ) -> list[Cluster]:
     """All clusters, by label, whose examples are known; `read` are texts of each to find phrases in, else examples."""
-    words = top_words(cluster_word_counts, beta, N_WORDS, "telling", vocabulary)
+    top_words = words.top(N_WORDS, "telling")
     if read is None:
         read = [[example.text for example in own] for own in examples]
-    terms = [find_terms([str(word) for word, _ in own], own_texts) for own, own_texts in zip(words, read, strict=True)]
+    terms = [
+        find_terms([str(word) for word, _ in own], own_texts) for own, own_texts in zip(top_words, read, strict=True)
+    ]
     names = make_names(terms, given_names or {})
     n_documents = max(int(sizes.sum()), 1)
     return [
@@ -152,7 +147,7 @@ def list_clusters(
             name=names[index],
             size=int(size),
             share=int(size) / n_documents,
-            words=words[index],
+            words=top_words[index],
             terms=terms[index],
             documents=[example.document for example in examples[index]],
             examples=[example.text for example in examples[index]],

@@ -15,7 +15,7 @@ from textmix.corpus.files import flush
 from textmix.corpus.saved_files import MOST_LISTED, read_json
 from textmix.corpus.saved_values import check_number, check_type
 from textmix.results.lookup import PairTable
-from textmix.results.words import score_words
+from textmix.results.words import ClusterWords
 
 EXAMPLES_FILE = "examples.json"
 N_OUTLIERS = 2  # that are shown
@@ -31,13 +31,9 @@ class Typicality:
     do, since most are 1.
     """
 
-    def __init__(self, cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64]) -> None:
-        if not cluster_word_counts.has_sorted_indices:
-            cluster_word_counts = cluster_word_counts.sorted_indices()
-        self._pairs = PairTable(cluster_word_counts)
-        self._weights = np.zeros(cluster_word_counts.nnz + 1)
-        for entries, scores in score_words(cluster_word_counts, beta, "telling"):
-            self._weights[entries] = np.maximum(scores, 0.0)
+    def __init__(self, words: ClusterWords) -> None:
+        self._pairs = PairTable(words.counts)
+        self._weights = np.append(np.maximum(words.scores("telling"), 0.0), 0.0)
 
     def score(self, counts: scipy.sparse.csr_array, labels: NDArray[Any]) -> NDArray[np.float32]:
         """A number for each document, comparable within a cluster; 0 without a label.

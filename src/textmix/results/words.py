@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,38 +20,49 @@ class ScoredWord(NamedTuple):
     score: float
 
 
-def top_words(
-    cluster_word_counts: scipy.sparse.csr_array,
-    beta: float | NDArray[np.float64],
-    n: int,
-    order: str,
-    vocabulary: Sequence[str] | ArrayLike | None,
-) -> list[list[ScoredWord]]:
-    """The n leading words of each cluster among those that occur in it; equals by the alphabet."""
-    names = _check(order, vocabulary, cluster_word_counts.shape[1])
-    scored = score_words(cluster_word_counts, beta, order)
-    return [leading_words(names[cluster_word_counts.indices[entries]], scores, n) for entries, scores in scored]
+class ClusterWords:
+    """The words of clusters and their scores, of which each kind is computed once, when it is first asked for."""
 
+    def __init__(
+        self,
+        counts: scipy.sparse.csr_array,
+        beta: float | NDArray[np.float64],
+        vocabulary: Sequence[str] | ArrayLike | None = None,
+    ) -> None:
+        self.counts = counts if counts.has_sorted_indices else counts.sorted_indices()
+        self.beta = beta
+        self._names = _names_of_words(vocabulary, counts.shape[1])
+        self._scores: dict[str, NDArray[np.float64]] = {}
 
-def score_words(
-    cluster_word_counts: scipy.sparse.csr_array, beta: float | NDArray[np.float64], order: str
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """For each cluster where its words are among the entries of the matrix, and their scores.
+    def scores(self, order: str) -> NDArray[np.float64]:
+        """The score of each entry of `counts`.
 
-    "probable": φ̂_zw = (n_z^w + β) / (n_z + Vβ); "telling": φ̂_zw log(φ̂_zw / φ̂_w elsewhere).
-    """
-    everywhere = np.asarray(cluster_word_counts.sum(axis=0), dtype=np.float64).ravel()
-    n_everywhere = everywhere.sum()
-    betas = np.broadcast_to(beta, everywhere.size)
-    mass = betas.sum()
-    for cluster in range(cluster_word_counts.shape[0]):
-        entries = slice(*cluster_word_counts.indptr[cluster : cluster + 2])
-        words = cluster_word_counts.indices[entries]
-        counts = cluster_word_counts.data[entries].astype(np.float64)
-        if order == "telling":
-            yield entries, telling_scores(counts, everywhere[words], n_everywhere, betas[words], mass)
-        else:
-            yield entries, (counts + betas[words]) / (counts.sum() + mass)
+        "probable": φ̂_zw = (n_z^w + β) / (n_z + Vβ); "telling": φ̂_zw log(φ̂_zw / φ̂_w elsewhere).
+        """
+        _check_order(order)
+        if order not in self._scores:
+            counts, scores = self.counts, np.empty(self.counts.nnz)
+            everywhere = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+            n_everywhere = everywhere.sum()
+            betas = np.broadcast_to(self.beta, everywhere.size)
+            mass = betas.sum()
+            for entries in self._entries():
+                words, own = counts.indices[entries], counts.data[entries].astype(np.float64)
+                if order == "telling":
+                    scores[entries] = telling_scores(own, everywhere[words], n_everywhere, betas[words], mass)
+                else:
+                    scores[entries] = (own + betas[words]) / (own.sum() + mass)
+            self._scores[order] = scores
+        return self._scores[order]
+
+    def top(self, n: int, order: str) -> list[list[ScoredWord]]:
+        """The n leading words of each cluster among those that occur in it; equals by the alphabet."""
+        words, scores = self.counts.indices, self.scores(order)
+        return [leading_words(self._names[words[entries]], scores[entries], n) for entries in self._entries()]
+
+    def _entries(self) -> Iterator[slice]:
+        """Where the words of each cluster are among the entries of `counts`."""
+        return (slice(*ends) for ends in pairwise(self.counts.indptr))
 
 
 def telling_scores(
@@ -80,7 +92,8 @@ def top_components(
     What a word has elsewhere is the mean over the other clusters by their sizes; a word that has nothing elsewhere is
     taken to have a millionth of what it has here.
     """
-    names = _check(order, vocabulary, values.shape[1])
+    _check_order(order)
+    names = _names_of_words(vocabulary, values.shape[1])
     everywhere = cluster_sizes @ values
     result = []
     for cluster, own in enumerate(values):
@@ -95,10 +108,13 @@ def top_components(
     return result
 
 
-def _check(order: str, vocabulary: Sequence[str] | ArrayLike | None, n_words: int) -> NDArray[Any]:
-    """The names of the words."""
+def _check_order(order: str) -> None:
     if order not in ORDERS:
         raise ValueError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
+
+
+def _names_of_words(vocabulary: Sequence[str] | ArrayLike | None, n_words: int) -> NDArray[Any]:
+    """The words of a vocabulary of the right size; without one the numbers of their columns."""
     names = np.arange(n_words) if vocabulary is None else np.asarray(vocabulary, dtype=object)
     if names.size != n_words:
         raise ValueError(f"vocabulary has {names.size} words, the counts have {n_words}")
