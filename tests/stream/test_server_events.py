@@ -24,12 +24,21 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningS
         yield server
 
 
-def listen(served: RunningServer, wanted: int, *, numbered: bool = True, **headers: str) -> list[dict[str, Any]]:
-    """The first so many events of the stream."""
+def listen(
+    served: RunningServer,
+    wanted: int,
+    *,
+    numbered: bool = True,
+    begun: threading.Semaphore | None = None,
+    **headers: str,
+) -> list[dict[str, Any]]:
+    """The first so many events of the stream; `begun` is released once the listener has the state there was."""
     found: list[dict[str, Any]] = []
     with served.client.stream("GET", "/events/stream", headers=headers) as response:
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
         for event in events_of(response.iter_lines()):
+            if begun is not None and event.get("event") == "state":
+                begun.release()
             if not numbered or "id" in event:
                 found.append(event)
             if len(found) == wanted:
@@ -137,6 +146,7 @@ def test_a_removal_that_was_answered_is_heard_of_before_anything_else(
 ) -> None:
     """Who comes while a removal is answered but not told yet does not hear of the text."""
     served.add("volcano lava ash", prefix="secret")
+    assert told(served)[0] == ["volcano lava ash"]  # the writer has told it, and is free
     may_tell, tell = threading.Event(), served.service.writer._tell
 
     def tell_late(news: writer.News) -> None:
@@ -245,10 +255,11 @@ def test_an_event_is_encoded_once_however_many_listen(served: RunningServer, mon
         return encode(kind, *data)
 
     monkeypatch.setattr(hub, "message", count)
-    listeners = [threading.Thread(target=listen, args=(served, 1)) for _ in range(3)]
+    begun = threading.Semaphore(0)
+    listeners = [threading.Thread(target=listen, args=(served, 1), kwargs={"begun": begun}) for _ in range(3)]
     for listener in listeners:
         listener.start()
-    wait_until(lambda: served.service.hub.n_listeners == 3)
+    assert all(begun.acquire(timeout=SECONDS) for _ in listeners)
     served.add("zebra")
     for listener in listeners:
         listener.join()
@@ -257,15 +268,15 @@ def test_an_event_is_encoded_once_however_many_listen(served: RunningServer, mon
 
 def test_those_who_listen_are_woken_after_the_answer(served: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "PAUSE", 10.0 * SECONDS)
-    has_heard = threading.Event()
+    begun, has_heard = threading.Semaphore(0), threading.Event()
 
     def hear() -> None:
-        listen(served, 1)
+        listen(served, 1, begun=begun)
         has_heard.set()
 
     listener = threading.Thread(target=hear)
     listener.start()
-    wait_until(lambda: served.service.hub.n_listeners == 1)
+    assert begun.acquire(timeout=SECONDS)
     served.add("zebra")
     assert not has_heard.wait(0.5)
     served.service._loop.call_soon_threadsafe(served.service.hub._wake)
