@@ -61,9 +61,10 @@ def test_those_who_come_back_get_what_they_missed(served: RunningServer) -> None
 def test_without_a_number_it_begins_with_what_happens_next(served: RunningServer) -> None:
     served.add("zebra")
     found: list[dict[str, Any]] = []
-    listener = threading.Thread(target=lambda: found.extend(listen(served, 1)))
+    begun = threading.Semaphore(0)
+    listener = threading.Thread(target=lambda: found.extend(listen(served, 1, begun=begun)))
     listener.start()
-    wait_until(lambda: served.service.hub.n_listeners == 1)
+    assert begun.acquire(timeout=SECONDS)
     served.add("apple", prefix="other")
     listener.join()
     assert [event["data"]["cluster"] for event in found] == [1]
