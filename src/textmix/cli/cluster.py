@@ -22,7 +22,6 @@ from textmix.clustering import Clustering, TextClusterer
 from textmix.corpus.readers import ReadReport
 from textmix.corpus.times import parse_times
 from textmix.kernels import jit
-from textmix.metrics import agreement
 from textmix.report import REPORT_FILE
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
@@ -71,13 +70,12 @@ def cluster_files(
         clusterer.fit(documents.texts, **given, ids=documents.ids, labels=documents.labels, times=times)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
-    scores = None if documents.labels is None else agreement(documents.labels, clustering.labels)
     if output.folder is not None:
         read = describe_input(documents.report, {**columns, "time": time_column})
-        notes = {"input": read, "guidance": guidance.describe(), "scores": scores}
+        notes = {"input": read, "guidance": guidance.describe(), "scores": clustering.agreement}
         _save(clustering, notes, output)
     clustering.seconds["all"] = time.perf_counter() - started
-    show(clustering, documents.report, columns, scores, output)
+    show(clustering, documents.report, columns, clustering.agreement, output)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from textmix.clustering.fitted_model import wrap
 from textmix.clustering.text_store import TextStore
 from textmix.corpus import Corpus
 from textmix.inference.ordering import order_by_size, renumber
+from textmix.metrics import agreement
 from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
 from textmix.results.assignments import Assignments
 from textmix.results.clusters import Cluster, Clusters, summarise
@@ -136,6 +137,11 @@ class Clustering:
     def known_clusters(self) -> dict[str, int]:
         """The label of each cluster that was known by y, seed words or frozen clusters; −1 if no text is in it."""
         return dict(self.model.known_clusters)
+
+    @cached_property
+    def agreement(self) -> dict[str, float] | None:
+        """How well the clusters agree with the labels beside the texts, by score; None without such labels."""
+        return None if self.corpus.labels is None else agreement(self.corpus.labels, self.labels)
 
     @cached_property
     def typicality(self) -> NDArray[np.float32]:
@@ -319,6 +325,7 @@ class Clustering:
                 strangest=self.strangest,
                 trace=self.trace,
                 stability=self.stability,
+                agreement=self.agreement,
                 n_without_words=self.n_without_words,
                 run={**model.describe(), **self.info, "seconds": self.seconds},
                 title=title or ", ".join(Path(file).name for file in files[:3]) or None,

@@ -34,6 +34,7 @@ class Source:
     merges: Merges | None
     trace: Mapping[str, NDArray[Any]]
     stability: float | None
+    agreement: Mapping[str, float] | None  # with the labels beside the texts
     n_without_words: int
     run: Mapping[str, Any] = field(default_factory=dict)  # what run.json says
     title: str | None = None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from textmix.inference.identical import group_identical
 from textmix.inference.merging import Merges, merge_clusters
-from textmix.metrics import agreement, npmi_coherence
+from textmix.metrics import npmi_coherence
 from textmix.metrics.comparison import SHOWN_SCORES
 from textmix.report.charts import (
     OTHERS,
@@ -265,13 +265,10 @@ def _list_merges(source: Source, merges: Merges) -> dict[str, Any]:
 
 def _compare_labels(source: Source) -> dict[str, Any] | None:
     """Clusters against the labels that the texts had, the most frequent of them and the largest clusters."""
-    known = source.corpus.labels
-    if known is None or source.texts is None:
+    known, scores = source.corpus.labels, source.agreement
+    if known is None or scores is None or source.texts is None or scores["n_documents"] == 0:
         return None
     column = source.run.get("input", {}).get("columns", {}).get("label")
-    scores = agreement(known, source.labels)
-    if scores["n_documents"] == 0:
-        return None
     frequent = [name for name, _ in Counter(label for label in known if label).most_common()]
     place_of = {name: min(place, MAX_LABELS) for place, name in enumerate(frequent)}
     short = short_names(known)
