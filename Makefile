@@ -11,9 +11,9 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(MAKE) --no-print-directory -j 2 lint pytest
 
-# Files of tests side by side: three processes keep two cores busy, since tests wait for processes and a browser.
+# Files of tests side by side on two cores.
 pytest: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The tests with the oldest versions that pyproject.toml allows, or with the newest there are instead of those in
 # constraints.txt: make test-lowest PYTHON=python3.11, make test-newest PYTHON=python3.13.

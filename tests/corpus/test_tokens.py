@@ -222,7 +222,7 @@ class TestKernels:
             monkeypatch.setattr(tokenize, name, getattr(tokenize, name).py_func)
         table, rows = _empty_table(64), _empty_rows(100, 2)
         codes = code_points(["ab ba abc", "abc ab zz"], True)
-        start = tokenize.Progress(0, 0, 0, 0, 0)
+        start = tokenize.CountingProgress(0, 0, 0, 0, 0)
         progress = tokenize.count_words.py_func(codes, character_classes(), table, rows, start, 0, 40)
         assert progress.n_words == 4
         assert rows.words[: progress.n_entries].tolist() == [0, 1, 2, 2, 0, 3]
@@ -402,7 +402,7 @@ def _count_and_remap(texts, python=False):
     codes = codes[: run(tokenize.drop_ignored, codes, character_classes())]
     table, rows = _empty_table(1024), _empty_rows(codes.size, codes.size)
     progress = run(
-        tokenize.count_words, codes, character_classes(), table, rows, tokenize.Progress(0, 0, 0, 0, 0), 0, 40
+        tokenize.count_words, codes, character_classes(), table, rows, tokenize.CountingProgress(0, 0, 0, 0, 0), 0, 40
     )
     n_entries, n_words = progress.n_entries, progress.n_words
     rows = tokenize.Rows(rows.words[:n_entries], rows.counts[:n_entries], rows.row_ends[: progress.n_documents])
