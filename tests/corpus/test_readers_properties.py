@@ -173,15 +173,15 @@ def test_memory_does_not_grow_with_the_number_of_rows(tmp_path: Path, kind: str)
         "txt": ("", f"{text}\n", ""),
     }[kind.split(".")[1]]
     bad_rows = bad_row if kind.startswith("broken") else ""
-    small = write(tmp_path / f"small.{kind}", start + row * 15_000 + bad_rows)
-    large = write(tmp_path / f"large.{kind}", start + row * 60_000 + bad_rows)
+    small = write(tmp_path / f"small.{kind}", start + row * 8_000 + bad_rows)
+    large = write(tmp_path / f"large.{kind}", start + row * 32_000 + bad_rows)
     command = [sys.executable, "-c", MEASURE_MEMORY, str(small), str(large)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     lines = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.split()
     n_small, small_megabytes, n_large, large_megabytes = map(int, lines)
-    assert (n_small, n_large) == (15_000, 60_000)
-    # The large file is 68 MB longer than the small one.
-    assert large_megabytes - small_megabytes < 25
+    assert (n_small, n_large) == (8_000, 32_000)
+    # The large file is 36 MB longer than the small one.
+    assert large_megabytes - small_megabytes < 18
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])

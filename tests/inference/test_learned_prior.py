@@ -183,7 +183,7 @@ def summary(alpha, beta, labels, counts) -> list[float]:
 @pytest.mark.parametrize("learned", ["alpha", "beta", "both"])
 @pytest.mark.parametrize("process", [True, False], ids=["process", "finite"])
 def test_learned_parameters_pass_a_joint_distribution_test(process, learned):
-    n_draws = 500 if INTERPRETED else 3000
+    n_draws = 500 if INTERPRETED else 1500
     rng = np.random.default_rng(8)
     alpha_prior = ALPHA if learned != "beta" else None
     beta_prior = BETA if learned != "alpha" else None

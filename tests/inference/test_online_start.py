@@ -60,7 +60,7 @@ def test_labels_are_drawn_given_the_documents_before(name, prior_name, block, mo
     prior, rng = PRIORS[prior_name], np.random.default_rng(5)
     state = build_state(FOUR[name], np.full(4, -1), prior, "auto", "plain")
     seen: Counter = Counter()
-    n_draws = 300 if INTERPRETED else 2000
+    n_draws = 300 if INTERPRETED else 1000
     for _ in range(n_draws):
         state.labels[:] = -1
         state.place_all(rng, lambda _: None)
