@@ -12,10 +12,10 @@ test: $(VENV)/installed-dev
 	$(MAKE) --no-print-directory -j 2 lint pytest
 
 # Files of tests side by side on two cores. First those of the golden file, which compile nearly all kernels: processes that tests
-# start would compile them once more each.
+# start would compile them once more each. Then in the order of folders: files with few but slow tests would otherwise come last.
 pytest: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n 2 tests/golden
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/golden
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/golden
 
 # The tests with the oldest versions that pyproject.toml allows, or with the newest there are instead of those in
 # constraints.txt: make test-lowest PYTHON=python3.11, make test-newest PYTHON=python3.13.
