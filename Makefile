@@ -50,7 +50,7 @@ docs: $(VENV)/installed-docs
 docs-screenshots: $(VENV)/installed-docs browser
 	$(BIN)/python docs/screenshots.py
 
-# All planted faults; `make test` tries four of them.
+# All planted faults; `make test` tries two of them.
 faults: $(VENV)/installed-dev
 	$(BIN)/python tests/kernels/faults.py
 
@@ -86,8 +86,9 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
+# Python compiles what is imported; all that is installed would take half a minute.
 $(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt studies/pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e studies
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]' -e studies
 	touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: $(VENV)/installed-dev

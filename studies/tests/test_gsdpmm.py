@@ -169,8 +169,7 @@ def test_a_page_of_which_a_part_is_missing_is_written(missing, tmp_path):
         Result(cell, None if missing(cell) else as_the_paper_says(cell.part, **cell.arguments), 1.0, "lost")
         for cell in STUDY.plan(False)
     )
-    page = gsdpmm.make_page(results)
-    page.write(tmp_path, "gsdpmm", results)
+    gsdpmm.make_page(results).write(tmp_path, "gsdpmm", results)
     told = verdicts(gsdpmm.claims(results))
     assert [text for text, holds in told.items() if holds is False] == [CONTRADICTED]
 

@@ -114,7 +114,7 @@ def test_a_kill_at_any_moment_changes_nothing_about_the_result(tmp_path):
 
 def test_a_process_killed_from_outside_while_sampling_goes_on(tmp_path):
     texts = write_texts(tmp_path / "texts.jsonl", 400)
-    command = [*PROGRAM, "cluster", str(texts), "--memory", "512MB", "--sweeps", "20000", "-q", "--out"]
+    command = [*PROGRAM, "cluster", str(texts), "--memory", "512MB", "--sweeps", "8000", "-q", "--out"]
     settings = ["--clusters", "50", "--beta", "5"]  # so large a β keeps documents moving
     process = subprocess.Popen([*command, str(tmp_path / "run"), *settings], env=ENVIRONMENT)
     while not (tmp_path / "run.work" / "checkpoint.npz").exists():

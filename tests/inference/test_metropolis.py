@@ -360,7 +360,7 @@ def run_frozen(
     ],
 )
 def test_frozen_proposals_keep_the_posterior(name, prior_name, sampler, n_sweeps, n_steps):
-    prior, n_runs = PRIORS[prior_name], 60 if INTERPRETED else 2500
+    prior, n_runs = PRIORS[prior_name], 60 if INTERPRETED else 1200
     seen, n_moved = run_frozen(name, prior, sampler, n_sweeps, n_steps, n_runs)
     assert n_moved > 0.4
     assert reference.chi_square_p_value(seen, enumerated_posterior(name, prior), n_runs) > 1e-4
@@ -383,7 +383,7 @@ def chain(name: str, prior: tuple, period: int, n_steps: int, n_draws: int, thin
     [("short", "finite, few clusters"), ("wordless", "finite, room left"), ("words differ", "clusters differ")],
 )
 def test_with_a_period_of_one_it_is_a_gibbs_sampler(name, prior_name):
-    prior, n_draws = PRIORS[prior_name], 200 if INTERPRETED else 4000
+    prior, n_draws = PRIORS[prior_name], 200 if INTERPRETED else 2000
     seen = chain(name, prior, 1, 1, n_draws, 5)
     assert reference.chi_square_p_value(seen, enumerated_posterior(name, prior), n_draws) > 1e-4
 

@@ -343,7 +343,7 @@ ABSENT = Corpus(np.hstack([TINY["wordless"].counts, np.zeros((5, 4), int)]), 0.4
     ],
 )
 def test_the_uncollapsed_form_is_exact(corpus, prior_name):
-    prior, n_draws = FINITE[prior_name], 500 if INTERPRETED else 2000
+    prior, n_draws = FINITE[prior_name], 500 if INTERPRETED else 1000
     seen = chain(corpus, prior, UNCOLLAPSED, n_draws, 4)
     expected = reference.posterior(corpus.counts[corpus.counts.any(axis=1)], corpus.beta, prior)
     assert reference.chi_square_p_value(seen, expected, n_draws) > 1e-4

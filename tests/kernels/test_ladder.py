@@ -251,7 +251,7 @@ def test_draws_match_the_enumerated_posterior(name, prior_name, sampler, arithme
     corpus, prior = TINY[name], PRIORS[prior_name]
     state = build_state(corpus, np.zeros(len(corpus.counts), int), prior, sampler, arithmetic)
     rng = np.random.default_rng(7)
-    n_draws = 300 if INTERPRETED else 2000
+    n_draws = 300 if INTERPRETED else 1000
     # Correlations of draws that lie so many sweeps apart are below 0.06 (measured over 40,000 sweeps).
     thin = 5 if reference.is_labelled(prior) and not INTERPRETED else 2
     has_words = state.labels >= 0

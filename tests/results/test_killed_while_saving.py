@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# Forks a child for every rename, and every third write to the disk (fsync); the child kills itself there.
+# Forks a child for every rename, and every fifth write to the disk (fsync); the child kills itself there.
 SCRIPT = """
 import os, shutil, signal, sys
 from pathlib import Path
@@ -49,7 +49,7 @@ assert whole[0].keys() == whole[1].keys() and "run.json" in whole[0]
 differing = {name for name in whole[0] if whole[0][name] != whole[1][name]}
 assert "assignments.csv" in differing
 kills = 0
-for name, step in (("fsync", 3), ("replace", 1)):
+for name, step in (("fsync", 5), ("replace", 1)):
     number = 1
     while True:
         target = folder / f"{name}{number}"
