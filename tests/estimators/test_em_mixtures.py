@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from textmix import BernoulliMixture, Corpus, EDCMMixture, MultinomialMixture, VonMisesFisherMixture
+from textmix.estimators.em_mixture import EMMixture
 
 CLASSES = [BernoulliMixture, MultinomialMixture, VonMisesFisherMixture, EDCMMixture]
 ASSIGNMENTS = ["hard", "stochastic", "soft", "annealed"]
@@ -43,6 +44,14 @@ def three_topics(n_documents=90, seed=0):
 @every_class
 def test_check_estimator(kind):
     check_estimator(kind(), expected_failed_checks={} if kind is VonMisesFisherMixture else NEGATIVE)
+
+
+def test_a_new_mixture_is_told_what_it_lacks():
+    class Unfinished(EMMixture):
+        pass
+
+    with pytest.raises(TypeError, match=r"_model.*_represent.*components_"):
+        Unfinished()
 
 
 @every_class

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +16,7 @@ from textmix.inference.starts import FittedComponents
 from textmix.results.mixture import FittedMixture
 
 
-class DocumentMixture(ClusterMixin, BaseEstimator):
+class DocumentMixture(ClusterMixin, BaseEstimator, ABC):
     """Base of PartitionMixture and ScoredMixture: clusterers of documents × words.
 
     A fit ends with one record, of which `labels_` and the like are properties. What was fitted is kept, not copied, for
