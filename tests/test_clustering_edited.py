@@ -284,3 +284,16 @@ def test_what_was_installed_at_the_fit_is_kept(clustering, tmp_path):
 def test_a_threshold_is_a_finite_number(clustering, threshold):
     with pytest.raises(ValueError, match="must be a finite number"):
         clustering.with_outlier_threshold(threshold)
+
+
+def test_writing_to_labels_changes_nothing_else(clustering, tmp_path):
+    renamed, before = clustering.rename(0, "first"), clustering.labels.copy()
+    renamed.labels[:] = 0
+    assert clustering.labels.tolist() == clustering.estimator.labels_.tolist() == before.tolist()
+    renamed.save(tmp_path / "run")
+    assert textmix.load(tmp_path / "run").labels.tolist() == before.tolist()
+
+
+def test_a_clustering_is_made_of_an_estimator_its_corpus_and_texts(clustering):
+    made = textmix.Clustering(clustering.estimator, clustering.corpus, TEXTS)
+    assert made.clusters.to_pandas().equals(clustering.clusters.to_pandas())

@@ -3,4 +3,4 @@
 from textmix.lazy_names import lazy_names
 
 # Numba and scikit-learn take seconds to import; `textmix --help` needs neither. The names stand in __init__.pyi.
-__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

@@ -4,16 +4,18 @@ The package's __init__.pyi is the one list of them, for type checkers as for Pyt
 `from MODULE import NAME as NAME`.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 
 
-def lazy_names(package: str, folder: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """__getattr__, __dir__ and __all__ for the package whose __init__.pyi is in a folder."""
-    with open(os.path.join(folder, "__init__.pyi"), encoding="utf-8") as stub:
-        lines = [line.split() for line in stub]
+def lazy_names(spec: ModuleSpec) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """__getattr__, __dir__ and __all__ for a package."""
+    package, loader = spec.name, spec.loader
+    assert spec.origin is not None
+    stub = loader.get_data(f"{spec.origin}i")  # type: ignore[union-attr]  # the package may be in a zip file
+    lines = [line.split() for line in stub.decode().splitlines()]
     homes = {words[3]: words[1] for words in lines if words[:1] == ["from"]}
 
     def get(name: str) -> object:

@@ -652,13 +652,13 @@ def test_a_run_that_was_finished_but_for_its_work_folder_is_only_tidied_up(large
 
 
 def test_a_damaged_corpus_is_made_again(large_run_of, left_over, tmp_path):
-    (left_over / "corpus" / "partition-0000.words").write_bytes(b"")
+    (left_over / "corpus" / "shard-0000.words").write_bytes(b"")
     assert large_run_of("--resume")[0] == 0
     assert len(read_rows(tmp_path / "run")) == N_TEXTS
 
 
 def test_counts_that_turn_out_to_be_damaged_are_made_again_by_the_next_resume(large_run_of, left_over, tmp_path):
-    path = left_over / "corpus" / "partition-0000.words"
+    path = left_over / "corpus" / "shard-0000.words"
     path.write_bytes(bytes(path.stat().st_size))
     code, _, error = large_run_of("--resume")
     assert code == 2

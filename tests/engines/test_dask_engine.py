@@ -184,7 +184,7 @@ def test_one_of_two_workers_is_killed_under_way(tmp_path):
         for result, right in zip(results, expected(shared), strict=True):
             np.testing.assert_array_equal(result, right)
         assert events == engine.events
-        assert events[0] == f"a worker was lost ({address}): its partitions (4 of 8) are loaded again"
+        assert events[0] == f"a worker was lost ({address}): its shards (4 of 8) are loaded again"
         assert sum(n > 1 for n in times_loaded(tmp_path)) >= 4
 
         # The one that is started in its place gets its share; what lies elsewhere stays.
@@ -201,7 +201,7 @@ def test_the_only_worker_is_killed_under_way(tmp_path, monkeypatch):
         (pid,) = engine.client.run(os.getpid).values()
         with (
             meanwhile(partial(kill_when_begun, tmp_path, pid)),
-            pytest.warns(RuntimeWarning, match=r"a worker was lost .* its partitions \(8 of 8\) are loaded again"),
+            pytest.warns(RuntimeWarning, match=r"a worker was lost .* its shards \(8 of 8\) are loaded again"),
         ):
             results = list(engine.map(toy_when_told, shared, when_told(tmp_path)))
         for result, right in zip(results, expected(shared), strict=True):
@@ -223,7 +223,7 @@ def test_a_step_that_always_takes_its_worker_down_is_given_up(tmp_path, monkeypa
     monkeypatch.setattr(textmix.engines.dask, "_MAX_REPEATS", 1)
     with DaskEngine(n_jobs=1, on_event=lambda event: None) as engine:
         engine.hold([partial(load_numbers, 0)])
-        with pytest.raises(WorkersLostError, match="each of the 2 times that partition 0 was given to one"):
+        with pytest.raises(WorkersLostError, match="each of the 2 times that shard 0 was given to one"):
             list(engine.map(toy_after_deaths, make_shared(), [(0.0, tmp_path, 9)]))
         assert len(list(tmp_path.glob("begun-*"))) == 2
         # On a busy machine there is also an event that says that a worker is waited for.
@@ -260,7 +260,7 @@ def test_a_worker_that_comes_back_under_its_old_address_is_told(tmp_path):
         wait_for_another(client, pid)
         list(engine.map(toy, make_shared(), [(0.0,)] * N_SHARDS))
         assert list(client.nthreads()) == [address]
-        assert engine.events == [f"a worker was lost ({address}): its partitions (8 of 8) are loaded again"]
+        assert engine.events == [f"a worker was lost ({address}): its shards (8 of 8) are loaded again"]
         assert min(times_loaded(tmp_path)) >= 2
 
 

@@ -256,8 +256,8 @@ def test_a_concentration_may_follow_the_number_of_documents_with_words():
 @both
 def test_before_a_fit_there_is_nothing(estimator):
     model = clone(estimator)
-    for attribute in ("probabilities_", "outliers_", "outlier_scores_"):
-        with pytest.raises(NotFittedError):
+    for attribute in ("labels_", "alpha_", "probabilities_", "outliers_", "outlier_scores_"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
             getattr(model, attribute)
     with pytest.raises(NotFittedError):
         model.predict(np.ones((1, 2)))

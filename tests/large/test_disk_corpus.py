@@ -199,11 +199,11 @@ class TestBuilding:
         assert sorted(contents(tmp_path)) == [
             "disk-corpus.json",
             "document_frequencies.npy",
-            "partition-0000.counts",
-            "partition-0000.row_starts",
-            "partition-0000.words",
-            "partition_checksums.npy",
-            "partition_entries.npy",
+            "shard-0000.counts",
+            "shard-0000.row_starts",
+            "shard-0000.words",
+            "shard_checksums.npy",
+            "shard_entries.npy",
             "vocabulary.json",
         ]
 
@@ -375,7 +375,7 @@ class TestOpening:
                 b'{"format": "textmix disk-corpus", "version": 1, "settings": {}, "checksums": {}}',
                 "'n_documents' is missing",
             ),
-            ("partition-0000.words", b"1234", r"partition-0000\.words has 4 bytes, not 32; build the corpus again"),
+            ("shard-0000.words", b"1234", r"shard-0000\.words has 4 bytes, not 32; build the corpus again"),
             ("document_frequencies.npy", b"", "cannot be read"),
         ],
     )
@@ -387,22 +387,22 @@ class TestOpening:
 
     def test_refuses_what_is_incomplete(self, tmp_path):
         stored = build(tmp_path, TEXTS)
-        (tmp_path / "partition-0000.counts").unlink()
+        (tmp_path / "shard-0000.counts").unlink()
         for read in (lambda: DiskCorpus.open(tmp_path), lambda: stored.shard(0)):
-            with pytest.raises(ValueError, match=r"partition-0000\.counts is missing; build the corpus again"):
+            with pytest.raises(ValueError, match=r"shard-0000\.counts is missing; build the corpus again"):
                 read()
 
     @pytest.mark.usefixtures("small_buffers")
     def test_leaves_the_look_at_the_contents_to_reading_them(self, tmp_path):
         build(tmp_path, TEXTS)
-        for name in ("partition-0003.row_starts", "partition-0001.words", "partition-0000.counts", "vocabulary.json"):
+        for name in ("shard-0003.row_starts", "shard-0001.words", "shard-0000.counts", "vocabulary.json"):
             content = bytearray((tmp_path / name).read_bytes())
             content[-1] ^= 1
             (tmp_path / name).write_bytes(content)
         opened = DiskCorpus.open(tmp_path)
         assert opened.shard(4).row_starts.tolist() == [0, 3]
         for shard, name in ((3, "row_starts"), (1, "words"), (0, "counts")):
-            with pytest.raises(ValueError, match=rf"partition-000{shard}\.{name} is damaged.*build"):
+            with pytest.raises(ValueError, match=rf"shard-000{shard}\.{name} is damaged.*build"):
                 opened.shard(shard)
         with pytest.raises(ValueError, match=r"vocabulary\.json is damaged"):
             _ = opened.vocabulary
@@ -419,11 +419,11 @@ def correct_checksum(folder, name, array) -> None:
         manifest["settings"]["vocabulary_checksum"] = zlib.crc32(array)
     else:
         array.tofile(folder / name)
-        shard, kind = int(name[10:14]), ShardCounts._fields.index(name.split(".")[1])
-        checksums = np.load(folder / "partition_checksums.npy")
+        shard, kind = int(name[6:10]), ShardCounts._fields.index(name.split(".")[1])
+        checksums = np.load(folder / "shard_checksums.npy")
         checksums[shard, kind] = zlib.crc32(array.tobytes())
-        np.save(folder / "partition_checksums.npy", checksums)
-        manifest["checksums"]["partition_checksums.npy"] = zlib.crc32(checksums.tobytes())
+        np.save(folder / "shard_checksums.npy", checksums)
+        manifest["checksums"]["shard_checksums.npy"] = zlib.crc32(checksums.tobytes())
     (folder / "disk-corpus.json").write_text(json.dumps(manifest))
 
 
@@ -443,7 +443,7 @@ class TestNumbersThatCannotBe:
     )
     def test_are_refused_when_a_shard_is_read(self, tmp_path, name, kind, place, number, message):
         build(tmp_path, TEXTS)
-        file = f"partition-0000.{name}"
+        file = f"shard-0000.{name}"
         array = np.fromfile(tmp_path / file, kind)
         array[place] = number
         correct_checksum(tmp_path, file, array)
@@ -457,10 +457,10 @@ class TestNumbersThatCannotBe:
             ("document_frequencies.npy", np.array([3])),
             ("document_frequencies.npy", np.array([[3]])),
             ("document_frequencies.npy", np.array([-3, -3])),
-            ("partition_entries.npy", np.array([], np.int64)),
-            ("partition_entries.npy", np.array([10**15])),
-            ("partition_entries.npy", np.array([-1])),
-            ("partition_checksums.npy", np.zeros(3, np.uint32)),
+            ("shard_entries.npy", np.array([], np.int64)),
+            ("shard_entries.npy", np.array([10**15])),
+            ("shard_entries.npy", np.array([-1])),
+            ("shard_checksums.npy", np.zeros(3, np.uint32)),
         ],
     )
     def test_are_refused_on_opening(self, tmp_path, name, array):
@@ -499,14 +499,14 @@ class TestNumbersThatCannotBe:
 
     def test_are_refused_where_shards_and_manifest_differ(self, tmp_path):
         build(tmp_path, TEXTS)
-        counts = np.fromfile(tmp_path / "partition-0000.counts", "<i4")
-        correct_checksum(tmp_path, "partition-0000.counts", counts + 2**20)
+        counts = np.fromfile(tmp_path / "shard-0000.counts", "<i4")
+        correct_checksum(tmp_path, "shard-0000.counts", counts + 2**20)
         with pytest.raises(DamagedError, match="do not belong to its manifest"):
             deal_out_disk(DiskCorpus.open(tmp_path), 0.1, lambda _: None)
 
     def test_are_not_looked_for_through_links(self, tmp_path):
         build(tmp_path / "corpus", TEXTS)
-        path = tmp_path / "corpus" / "partition-0000.words"
+        path = tmp_path / "corpus" / "shard-0000.words"
         path.rename(tmp_path / "before")
         path.symlink_to(tmp_path / "before")
         with pytest.raises(ValueError, match="is a symbolic link"):

@@ -57,7 +57,7 @@ def assert_same(one: textmix.Clustering, other: textmix.Clustering) -> None:
         np.testing.assert_array_equal(one.trace[name], other.trace[name])
 
 
-@pytest.mark.parametrize("name", ["format", "version", "settings", "names", "seconds", "result"])
+@pytest.mark.parametrize("name", ["format", "version", "settings", "names", "seconds", "result", "counts"])
 def test_notes_under_names_that_textmix_uses_are_refused(clustering, tmp_path, name):
     with pytest.raises(ValueError, match=f"notes cannot be called {name}"):
         clustering.save(tmp_path / "run", notes={"project": "tickets", name: {}})

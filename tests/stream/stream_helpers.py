@@ -33,7 +33,7 @@ def dense(statistics: StreamStatistics) -> tuple[np.ndarray, np.ndarray, list[in
     for place, row in enumerate(rows):
         for word, count in zip(*(values.tolist() for values in kept.entries(np.array([row]))), strict=True):
             counts[place, names.index(statistics.words.name(word))] += count
-    return counts, kept.labels[rows].astype(np.int64), rows.tolist()
+    return counts, kept.slots[rows].astype(np.int64), rows.tolist()
 
 
 def assert_statistics_equal_a_recount(statistics: StreamStatistics) -> None:

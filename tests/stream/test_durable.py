@@ -312,7 +312,7 @@ def merge_clusters(monkeypatch, gone, into):
         partial_fit(self, X, ids, timestamps)
         slots = {int(self._statistics.cluster_ids[slot]): slot for slot in self._statistics.slots()}
         size = int(self._statistics.clusters.sizes[slots[gone]])
-        labels = self._statistics.ids_of(self._statistics.documents.labels)
+        labels = self._statistics.ids_of(self._statistics.documents.slots)
         labels = np.where(labels == gone, into, labels)
         ids = np.unique(labels)
         self._moves.set_labels(np.searchsorted(ids, labels), ids)

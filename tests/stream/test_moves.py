@@ -40,10 +40,10 @@ def test_probabilities_are_ratios_of_joints(seed):
     stream = small_stream(seed)
     expected = expected_conditionals(stream)
     statistics = stream._statistics
-    for row in np.flatnonzero(statistics.documents.labels >= 0):
+    for row in np.flatnonzero(statistics.documents.slots >= 0):
         options = expected[statistics.documents.ids[row]]
         described = stream._reader.odds_of_rows(slice(row, row + 1))
-        own = int(statistics.cluster_ids[statistics.documents.labels[row]])
+        own = int(statistics.cluster_ids[statistics.documents.slots[row]])
         alone = own not in options
         share = options[reference.NEW] if alone else options[own]
         assert described.probabilities[0] == pytest.approx(share, abs=1e-9)
@@ -58,7 +58,7 @@ def test_probabilities_of_very_sure_documents_are_finite():
         described = stream._reader.odds_of_rows(slice(row, row + 1))
         documents = stream._statistics.documents.csr
         own = documents._replace(starts=documents.starts[row : row + 2], lengths=documents.lengths[row : row + 1])
-        exact = stream._reader.odds_of(own, stream._statistics.documents.labels[row : row + 1])
+        exact = stream._reader.odds_of(own, stream._statistics.documents.slots[row : row + 1])
         assert abs(exact.log_odds_new[0]) > 45.0
         assert described.log_odds_new[0] == pytest.approx(exact.log_odds_new[0], rel=1e-9)
         assert described.probabilities[0] == pytest.approx(1.0)
@@ -77,7 +77,7 @@ def test_sweeps_draw_from_the_posterior(length):
     for _ in range(n_draws):
         for _ in range(1 if INTERPRETED else 5):
             stream._moves._pass_over(rows, rng.random(4))
-        seen[reference.canonical(statistics.documents.labels.astype(int))] += 1
+        seen[reference.canonical(statistics.documents.slots.astype(int))] += 1
     assert reference.chi_square_p_value(seen, expected, n_draws) > 1e-3
 
 

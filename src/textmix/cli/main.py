@@ -38,7 +38,7 @@ app = options.Program(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from textmix import __version__
+        from textmix.version import __version__
 
         typer.echo(f"textmix {__version__}")
         raise typer.Exit

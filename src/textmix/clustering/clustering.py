@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.clustering.fitted_model import wrap
-from textmix.clustering.text_store import TextStore
+from textmix.clustering.text_store import TextsInMemory, TextStore
 from textmix.corpus import Corpus
 from textmix.inference.ordering import order_by_size, renumber
 from textmix.metrics import agreement
@@ -26,7 +26,7 @@ from textmix.results.clusters import Cluster, Clusters, summarise
 from textmix.results.folder import write_run
 from textmix.results.frames import Frame
 from textmix.results.mixture import DocumentScores
-from textmix.results.run import Run, cluster_columns, document_columns
+from textmix.results.run import COUNTS, Run, cluster_columns, document_columns
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Typicality
 from textmix.results.words import ScoredWord
@@ -47,7 +47,7 @@ class Clustering:
         self,
         estimator: Any,
         corpus: Corpus,
-        store: TextStore,
+        texts: TextStore | Sequence[str],
         *,
         seconds: Mapping[str, float] | None = None,
         info: Mapping[str, Any] | None = None,
@@ -58,7 +58,7 @@ class Clustering:
         self.seconds = dict(seconds or {})
         self.info = dict(info or {})
         self.model = wrap(estimator, corpus)
-        self._store = store
+        self._store = texts if isinstance(texts, TextStore) else TextsInMemory(texts, len(texts))
         self._names = dict(names or {})
 
     @property
@@ -71,13 +71,13 @@ class Clustering:
         """The texts; those of a saved clustering are read when they are first asked for."""
         return self._store.texts()
 
-    @property
+    @cached_property
     def labels(self) -> NDArray[np.int32]:
         """The cluster of each text: 0, 1, … by falling size; −1 for texts without words.
 
         Also −1 for what an estimator of another package takes for noise; `estimator.labels_` has its own numbers.
         """
-        return self.model.labels
+        return self.model.labels.copy()  # whoever writes to it changes neither the estimator nor another Clustering
 
     @property
     def n_clusters(self) -> int:
@@ -141,11 +141,14 @@ class Clustering:
     @cached_property
     def agreement(self) -> dict[str, float] | None:
         """How well the clusters agree with the labels beside the texts, by score; None without such labels."""
+        if not self.has_texts:
+            return self.info.get("scores")
         return None if self.corpus.labels is None else agreement(self.corpus.labels, self.labels)
 
     @cached_property
     def typicality(self) -> NDArray[np.float32]:
         """How typical each text is of its cluster."""
+        self._store.check_at_hand("typicalities")
         return Typicality(self.model.words).score(self.corpus.counts, self.labels)
 
     @cached_property
@@ -349,13 +352,13 @@ class Clustering:
         """
         self._store.check_saving()
         model = self.model
+        names = {str(label): name for label, name in self._names.items()}
+        described = {**model.describe(), "names": names, "seconds": self.seconds}
+        if taken := (described.keys() | {"format", "version", COUNTS}) & (notes or {}).keys():
+            raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
         run = Run(model.mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
-        names = {str(label): name for label, name in self._names.items()}
-        described = {**run.manifest(), "names": names, "seconds": self.seconds}
         manifest: dict[str, Any] = {**described, **kept, **(notes or {})}
-        if taken := (described.keys() | {"format", "version"}) & (notes or {}).keys():
-            raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
         write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)
         self.info = {**self.info, **manifest}
         if report:

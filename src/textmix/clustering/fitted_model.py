@@ -279,6 +279,11 @@ class _ConsensusModel(_PartitionModel):
     def outlier_scores(self) -> NDArray[np.float64]:
         return self.estimator.outlier_scores_
 
+    def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
+        found = super().assign(counts)
+        scores = self.estimator.score_new(counts, found.labels) if found.labels.size else found.outlier_scores
+        return found._replace(outlier_scores=scores, outliers=self.estimator.are_outliers(scores))
+
     @property
     def merges(self) -> Merges:
         return self.estimator.merges_

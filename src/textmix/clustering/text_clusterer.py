@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from textmix.clustering.clustering import Clustering
 from textmix.clustering.fitted_model import MODELS
-from textmix.clustering.text_store import TextsInMemory
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import ConsensusMixture
@@ -170,7 +169,7 @@ max_document_frequency
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
         texts = [text if isinstance(text, str) else "" for text in texts]
-        self.clustering_ = Clustering(self.model_, corpus, TextsInMemory(texts, len(texts)), seconds=seconds)
+        self.clustering_ = Clustering(self.model_, corpus, texts, seconds=seconds)
         self.labels_ = self.clustering_.labels
         self.n_clusters_ = self.clustering_.n_clusters
         return self

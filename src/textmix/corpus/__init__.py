@@ -3,4 +3,4 @@
 from textmix.lazy_names import lazy_names
 
 # So that `textmix --help` can list the formats of files without what it takes to read them.
-__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

@@ -234,7 +234,7 @@ class DaskEngine:
         for worker, n_shards in lost.items():
             share = f"{n_shards} of {len(self._homes)}"
             when = "" if workers else " once there is another worker"
-            self._tell(f"a worker was lost ({worker.address}): its partitions ({share}) are loaded again{when}")
+            self._tell(f"a worker was lost ({worker.address}): its shards ({share}) are loaded again{when}")
         self._homes = [None if home in lost else home for home in self._homes]
         return bool(lost)
 
@@ -307,8 +307,8 @@ class _Call:
         index = max(indices, key=self._n_times.__getitem__)
         if self._n_times[index] > _MAX_REPEATS + 1:
             raise WorkersLostError(
-                f"a worker was lost each of the {_MAX_REPEATS + 1} times that partition {index} was given to one; "
-                "workers may have too little memory: more and smaller partitions need less"
+                f"a worker was lost each of the {_MAX_REPEATS + 1} times that shard {index} was given to one; "
+                "workers may have too little memory: more and smaller shards need less"
             )
 
 

@@ -258,7 +258,6 @@ class ConsensusMixture(PartitionMixture):
         stabilities = np.full(n_found, np.nan)
         if self._runs.size:
             stabilities = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
-        self._forget("_merges", "_fitted_background", "_lone_and_scores")
         if self.duplicates == ONCE:
             word_counts = self._count_words(counts, whole, partition.labels)
         return self._set_fitted(
@@ -267,6 +266,10 @@ class ConsensusMixture(PartitionMixture):
             known_clusters=known_clusters,
             known_documents=known_documents,
         )
+
+    def _set_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
+        self._forget("_merges", "_fitted_background", "_lone_and_scores")
+        return super()._set_counts(counts)
 
     def _labels_that_count(
         self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float

@@ -9,11 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
 from textmix.inference.starts import FittedComponents
 from textmix.results.mixture import FittedMixture
+
+
+class _NotFitted:
+    """In place of what a fit leaves: an instance that has been fitted has its own."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise NotFittedError(f"this {owner.__name__} is not fitted yet; call fit first")
 
 
 class DocumentMixture(ClusterMixin, BaseEstimator, ABC):
@@ -25,7 +35,7 @@ class DocumentMixture(ClusterMixin, BaseEstimator, ABC):
 
     n_jobs: int | None
     outlier_size: int
-    _fitted: FittedMixture | FittedComponents
+    _fitted: FittedMixture | FittedComponents = _NotFitted()  # type: ignore[assignment]
     _vocabulary: Sequence[str] | None  # of the Corpus that was fitted
 
     def __sklearn_tags__(self) -> Tags:

@@ -74,7 +74,7 @@ class PartitionMixture(DocumentMixture):
         return self._set_counts(counts)
 
     def restore(self, mixture: FittedMixture, counts: scipy.sparse.csr_array | None, vocabulary: Any) -> Self:
-        """Make this estimator, which has the same parameters, the one that was fitted."""
+        """Make this estimator, which is new and has the same parameters, the one that was fitted."""
         self._fitted = mixture
         self.n_features_in_ = int(mixture.cluster_word_counts.shape[1])
         self._vocabulary = vocabulary

@@ -95,7 +95,7 @@ def deal_out_disk(corpus: ShardedCorpus, beta: float | NDArray[np.float64], tick
     if told != (int(totals.sum()), corpus.n_documents - int(length_frequencies[0])) or not np.array_equal(
         frequencies, corpus.document_frequencies
     ):
-        raise DamagedError(f"the partitions in {corpus.folder} do not belong to its manifest; build the corpus again")
+        raise DamagedError(f"the shards in {corpus.folder} do not belong to its manifest; build the corpus again")
     load = partial(_read_shard, corpus.read_shard, n_kept, count_type)
     return ShardedDocuments(
         loaders=[partial(load, shard) for shard in range(corpus.n_shards)],

@@ -37,8 +37,8 @@ VOCABULARY = "vocabulary.json"
 _SPILL = "counts.spill"
 _UNFINISHED = "unfinished"  # a file that is there from the first moment of a build to its last
 _NAMES = (
-    rf"{KIND}\.json|vocabulary\.json|(document_frequencies|partition_entries|partition_checksums)\.npy"
-    r"|partition-\d+\.(row_starts|words|counts)"
+    rf"{KIND}\.json|vocabulary\.json|(document_frequencies|shard_entries|shard_checksums)\.npy"
+    r"|shard-\d+\.(row_starts|words|counts)"
 )
 _OWN_FILE = re.compile(rf"{_NAMES}|counts\.spill|{_UNFINISHED}|\.({_NAMES})\.[0-9a-f]+\.tmp")
 
@@ -137,8 +137,8 @@ def _write(
     write_files(folder, {VOCABULARY: lambda file: _write_bytes(file, words)})
     arrays: dict[str, npt.NDArray[Any]] = {
         "document_frequencies": frequencies,
-        "partition_entries": files.n_entries,
-        "partition_checksums": files.checksums,
+        "shard_entries": files.n_entries,
+        "shard_checksums": files.checksums,
     }
     settings = {
         "n_documents": counts.n_documents,

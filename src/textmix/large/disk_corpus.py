@@ -123,7 +123,7 @@ class DiskCorpus(ShardedCorpus):
             except (ValueError, TypeError) as error:
                 raise ValueError(f"{folder} is damaged ({error}); build the corpus again") from error
             files = ShardFiles(
-                folder, n_documents, frequencies.size, arrays["partition_entries"], arrays["partition_checksums"]
+                folder, n_documents, frequencies.size, arrays["shard_entries"], arrays["shard_checksums"]
             )
             corpus = cls(
                 folder=folder,
@@ -185,7 +185,7 @@ class DiskCorpus(ShardedCorpus):
 
 def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Raise ValueError if what is said of all documents together cannot be so."""
-    frequencies, n_entries = arrays["document_frequencies"], arrays["partition_entries"]
+    frequencies, n_entries = arrays["document_frequencies"], arrays["shard_entries"]
     check_number("n_documents", settings["n_documents"], 0, MAX_TOTAL, whole=True)
     check_number("n_empty_documents", settings["n_empty_documents"], 0, settings["n_documents"], whole=True)
     check_number("n_tokens", settings["n_tokens"], 0, MAX_TOTAL, whole=True)
@@ -194,12 +194,12 @@ def _check_totals(settings: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[
     check_range("document_frequencies.npy", frequencies, 0, settings["n_documents"])
     if (frequencies[1:] > frequencies[:-1]).any():
         raise ValueError("document_frequencies.npy rises")
-    check_vector("partition_entries.npy", n_entries, WHOLE)
-    check_range("partition_entries.npy", n_entries, 0, settings["n_tokens"])
+    check_vector("shard_entries.npy", n_entries, WHOLE)
+    check_range("shard_entries.npy", n_entries, 0, settings["n_tokens"])
     if n_entries.size == 0 or n_entries.sum(dtype=np.float64) != frequencies.sum(dtype=np.float64):
-        raise ValueError("partition_entries.npy does not add up to document_frequencies.npy")
-    if arrays["partition_checksums"].shape != (n_entries.size, len(ShardCounts._fields)):
-        raise ValueError("partition_checksums.npy does not have one number for each file")
+        raise ValueError("shard_entries.npy does not add up to document_frequencies.npy")
+    if arrays["shard_checksums"].shape != (n_entries.size, len(ShardCounts._fields)):
+        raise ValueError("shard_checksums.npy does not have one number for each file")
     if settings["tokenizer"] is not None:
         check_settings(settings["tokenizer"])
 

@@ -10,6 +10,10 @@ from typing import Any, Literal
 class LargeRunError(ValueError):
     """A large run cannot begin, be resumed, or be finished."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickles: a worker process hands its error on. Otherwise the message would be taken for the arguments."""
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
 
 class InMemoryOnlyError(LargeRunError):
     """A setting that cannot be had with counts on disk, and what to do instead."""

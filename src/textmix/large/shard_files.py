@@ -1,6 +1,6 @@
 """The counts of a corpus in files, three for each shard, which are written together and read one by one.
 
-partition-0007.words holds the words of shard 7 and nothing else: little-endian numbers, no header.
+shard-0007.words holds the words of shard 7 and nothing else: little-endian numbers, no header.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ShardFiles:
         try:
             check_sparse((counts_name, words_name, starts_name), counts, words, row_starts, self.n_words)
         except ValueError as error:
-            raise DamagedError(f"a partition in {self.folder} is damaged: {error}; build the corpus again") from error
+            raise DamagedError(f"a shard in {self.folder} is damaged: {error}; build the corpus again") from error
 
     def _check_sizes(self, shard: int) -> None:
         for path, size in zip(self._paths(shard), self._sizes(shard), strict=True):
@@ -163,7 +163,7 @@ class ShardWriter:
 
 
 def _paths(folder: Path, shard: int) -> list[Path]:
-    return [folder / f"partition-{shard:04}.{name}" for name in ShardCounts._fields]
+    return [folder / f"shard-{shard:04}.{name}" for name in ShardCounts._fields]
 
 
 def _read(path: Path, kind: str) -> npt.NDArray[Any]:

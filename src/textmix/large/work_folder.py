@@ -260,7 +260,7 @@ def _read_state(labels: NDArray[Any], bounds: NDArray[Any], notes: Mapping[str, 
     """The state that a file tells of; ValueError if a run of this shape cannot have it."""
     check_vector("bounds", bounds, WHOLE)
     if bounds.tolist() != [0, *np.cumsum(shape.shard_sizes).tolist()]:
-        raise ValueError("its partitions are not those of the texts")
+        raise ValueError("its shards are not those of the texts")
     check_vector("labels", labels, WHOLE, int(bounds[-1]))
     check_range("labels", labels, -1, shape.max_clusters - 1)
     if notes.keys() != _NOTES.keys():

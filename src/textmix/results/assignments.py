@@ -36,7 +36,4 @@ def assign_counts(estimator: Any, counts: scipy.sparse.csr_array) -> Assignments
         found.outliers[first + known] = new > probabilities[known, best]
         with np.errstate(divide="ignore"):
             found.outlier_scores[first + known] = np.log(new) - np.log(probabilities[known, :-1].sum(axis=1))
-    if n_documents and hasattr(estimator, "score_new"):
-        found.outlier_scores[:] = estimator.score_new(counts, found.labels)
-        found.outliers[:] = estimator.are_outliers(found.outlier_scores)
     return found

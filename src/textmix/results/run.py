@@ -62,10 +62,6 @@ class Run:
         )
         return number_rows(0, columns)
 
-    def manifest(self) -> dict[str, Any]:
-        """What run.json says about the clustering itself."""
-        return describe_run(self.mixture, self.corpus.tokenizer, count_documents(self.corpus), self.outliers)
-
 
 def count_documents(corpus: Corpus) -> dict[str, Any]:
     """What run.json says about the documents."""

@@ -2,4 +2,4 @@
 
 from textmix.lazy_names import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

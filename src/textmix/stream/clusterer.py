@@ -166,7 +166,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
         rows = self._statistics.documents.last_rows(n_new)
         born = self._moves.number_new_clusters(rows).tolist()
         sizes = self._reader.sizes()
-        labels = self._statistics.ids_of(self._statistics.documents.labels[rows])
+        labels = self._statistics.ids_of(self._statistics.documents.slots[rows])
         self._reader.forget_names(merge.cluster for merge in merges)
         for merge in merges:
             self._watch.merge(merge.cluster, merge.into)
@@ -350,7 +350,7 @@ class StreamClusterer(ClusterMixin, BaseEstimator):
             raise ValueError("the documents were read anew since this snapshot; make another one")
         before, n_new = apply_labels(snapshot, labels, self._moves)
         self._sample(n_new, merge=False)
-        slots = statistics.documents.labels.astype(np.int64)
+        slots = statistics.documents.slots.astype(np.int64)
         self._moves.set_cluster_ids(match_clusters(before, slots, statistics.next_cluster))
         sizes = self._reader.sizes()
         self.events_ = events_of_new_fit(before, statistics.ids_of(slots), sizes)

@@ -53,7 +53,7 @@ def apply_labels(snapshot: Snapshot, labels: NDArray[Any], moves: StreamMoves) -
         raise ValueError("labels must name a cluster, 0 or more, for each document of the snapshot that has words")
     documents = snapshot.statistics.documents
     documents.compact()
-    before = snapshot.statistics.ids_of(documents.labels)
+    before = snapshot.statistics.ids_of(documents.slots)
     label_of = dict(zip(snapshot.origins.tolist(), np.asarray(labels).tolist(), strict=True))
     found = np.array([label_of.get(origin, NO_CLUSTER) for origin in documents.origins.tolist()], dtype=np.int64)
     found[documents.lengths == 0] = NO_CLUSTER

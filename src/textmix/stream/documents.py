@@ -29,7 +29,7 @@ class KeptDocuments:
         self._words = np.empty(0, np.uint32)
         self._counts = np.empty(0, np.int32)
         self._lengths = np.empty(0, np.int32)
-        self._labels = np.empty(0, np.int32)
+        self._slots = np.empty(0, np.int32)
         self._is_kept = np.empty(0, bool)
         self._times = np.empty(0, np.int64)
         self._sequences = np.empty(0, np.int64)
@@ -46,9 +46,9 @@ class KeptDocuments:
         return Documents(self._starts[: n + 1], self._words, self._counts, self._lengths[:n])
 
     @property
-    def labels(self) -> NDArray[np.int32]:
+    def slots(self) -> NDArray[np.int32]:
         """The slot of each row's cluster; −1 for rows without words and removed ones."""
-        return self._labels[: self.n_rows]
+        return self._slots[: self.n_rows]
 
     @property
     def lengths(self) -> NDArray[np.int32]:
@@ -123,7 +123,7 @@ class KeptDocuments:
         self._counts[n_before:n_after] = counts
         sums = np.append(0, np.cumsum(counts, dtype=np.int64))
         self._lengths[first:last] = sums[row_starts[1:]] - sums[row_starts[:-1]]
-        self._labels[first:last] = -1
+        self._slots[first:last] = -1
         self._is_kept[first:last] = True
         self._times[first:last] = times
         self._sequences[first:last] = np.arange(self.next_sequence, self.next_sequence + len(ids))
@@ -153,7 +153,7 @@ class KeptDocuments:
         self.ids = list(compress(self.ids, self.is_kept.tolist()))
         self._starts = np.append(np.int32(0), np.cumsum(sizes, dtype=np.int32))
         self._words, self._counts = words, counts
-        self._lengths, self._labels = self._lengths[rows], self._labels[rows]
+        self._lengths, self._slots = self._lengths[rows], self._slots[rows]
         self._times, self._sequences, self._origins = (
             array[rows] for array in (self._times, self._sequences, self._origins)
         )
@@ -169,7 +169,7 @@ class KeptDocuments:
         if n_rows > self._lengths.size:
             size = 2 * n_rows
             self._starts = enlarged(self._starts, size + 1)
-            for name in ("_lengths", "_labels", "_is_kept", "_times", "_sequences", "_origins"):
+            for name in ("_lengths", "_slots", "_is_kept", "_times", "_sequences", "_origins"):
                 setattr(self, name, enlarged(getattr(self, name), size))
         if n_entries > self._words.size:
             self._words, self._counts = (enlarged(array, 2 * n_entries) for array in (self._words, self._counts))

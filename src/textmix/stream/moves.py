@@ -61,7 +61,7 @@ class StreamMoves:
     def _place(self, rows: slice, rng: np.random.Generator) -> None:
         """Draw the cluster of each document without one, given those before it (eq. IV.29 and IV.44)."""
         statistics = self._statistics
-        order = rows.start + np.flatnonzero(statistics.documents.labels[rows] < 0)
+        order = rows.start + np.flatnonzero(statistics.documents.slots[rows] < 0)
         uniforms = rng.random(order.size)
         position = 0
         while (position := place(*statistics.for_kernels, order, position, order.size, uniforms)) < order.size:
@@ -78,7 +78,7 @@ class StreamMoves:
     def number_new_clusters(self, rows: slice) -> NDArray[np.int64]:
         """Give clusters without an id theirs, in the order of their first document; returns the ids."""
         statistics = self._statistics
-        slots = statistics.documents.labels[rows]
+        slots = statistics.documents.slots[rows]
         new, first = np.unique(slots[statistics.ids_of(slots) < 0], return_index=True)
         new = new[np.argsort(first)]
         new = new[new >= 0]
@@ -153,7 +153,7 @@ class StreamMoves:
         """Put the documents kept into clusters 0, 1, …, which have these ids; −1: into none for now, none yet."""
         statistics = self._statistics
         statistics.documents.compact()
-        statistics.documents.labels[:] = labels
+        statistics.documents.slots[:] = labels
         statistics.cluster_ids = cluster_ids
         statistics.compared_sizes = np.bincount(labels[labels >= 0], minlength=cluster_ids.size)
         self._n_arrived = 0

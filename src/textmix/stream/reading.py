@@ -69,7 +69,7 @@ class StreamReader:
         documents = self._statistics.documents
         rows = documents.rows_of(as_ids(ids))
         labels = np.full(rows.size, NO_CLUSTER, np.int64)
-        labels[rows >= 0] = self._statistics.ids_of(documents.labels[rows[rows >= 0]])
+        labels[rows >= 0] = self._statistics.ids_of(documents.slots[rows[rows >= 0]])
         return labels
 
     def times_of(self, ids: Iterable[Any]) -> NDArray[np.datetime64]:
@@ -167,7 +167,7 @@ class StreamReader:
         statistics, n_documents = self._statistics, rows.stop - rows.start
         probabilities, log_odds = np.full(n_documents, np.nan), np.full(n_documents, np.nan)
         describe_documents(*statistics.for_kernels, rows.start, rows.stop, probabilities, log_odds)
-        labels = statistics.documents.labels[rows]
+        labels = statistics.documents.slots[rows]
         for index in np.flatnonzero(np.isinf(log_odds)).tolist():  # so sure that a sum has lost the rest
             row = rows.start + index
             alone = self.odds_of(_rows_of(statistics.documents.csr, slice(row, row + 1)), labels[index : index + 1])

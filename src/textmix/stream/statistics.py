@@ -73,7 +73,7 @@ class StreamStatistics:
 
     def members(self, slot: int) -> NDArray[np.int64]:
         """The rows of a cluster."""
-        return np.flatnonzero(self.documents.labels == slot)
+        return np.flatnonzero(self.documents.slots == slot)
 
     def ids_of(self, slots: NDArray[Any]) -> NDArray[np.int64]:
         """The cluster ids of slots; −1 stays."""
@@ -106,8 +106,8 @@ class StreamStatistics:
         documents.remove(old_rows)
         first = documents.append(ids, times, batch.row_starts, columns, batch.counts).start
         new_rows = slice(first, first + n_same)
-        documents.labels[new_rows] = documents.labels[old_rows]
-        documents.labels[old_rows] = NO_CLUSTER
+        documents.slots[new_rows] = documents.slots[old_rows]
+        documents.slots[old_rows] = NO_CLUSTER
         documents.origins[new_rows] = documents.origins[old_rows]
         self.words.subtract(*documents.entries(old_rows))
 
@@ -152,9 +152,9 @@ class StreamStatistics:
     def find_mistakes(self) -> list[str]:
         """How the statistics differ from a recount of the documents kept; nothing if all is well."""
         documents, clusters = self.documents, self.clusters
-        rows = np.flatnonzero(documents.labels >= 0)
+        rows = np.flatnonzero(documents.slots >= 0)
         words, counts = documents.entries(rows)
-        slots = np.repeat(documents.labels[rows], documents.n_words_of(rows))
+        slots = np.repeat(documents.slots[rows], documents.n_words_of(rows))
         shape = (max(self.words.n_columns, 1), clusters.sizes.size)
         recount = scipy.sparse.csr_array((counts.astype(np.int64), (words, slots)), shape=shape)
         lengths = clusters.list_lengths[: self.words.n_columns].astype(np.int64)
@@ -166,7 +166,7 @@ class StreamStatistics:
         n_wrong = int(np.count_nonzero(differences.data))
         if n_wrong or found.nnz != recount.nnz:
             mistakes.append(f"{n_wrong:,} counts of words in clusters are not those of a recount")
-        if (np.bincount(documents.labels[rows], minlength=clusters.sizes.size) != clusters.sizes).any():
+        if (np.bincount(documents.slots[rows], minlength=clusters.sizes.size) != clusters.sizes).any():
             mistakes.append("sizes of clusters are not those of a recount")
         if (np.asarray(recount.sum(axis=0)).ravel() != clusters.totals).any():
             mistakes.append("lengths of clusters are not those of a recount")
@@ -185,7 +185,7 @@ class StreamStatistics:
     @property
     def for_kernels(self) -> tuple[Documents, ClusterStatistics, Model, Prior, LengthTable, Scratch]:
         """What every kernel of a sweep takes first."""
-        clusters = self.clusters._replace(labels=self.documents.labels)
+        clusters = self.clusters._replace(labels=self.documents.slots)
         return self.documents.csr, clusters, self.model, self.prior, self.table, self.scratch
 
     def lay_out(self) -> None:
@@ -193,7 +193,7 @@ class StreamStatistics:
         self.documents.compact()
         if self.words.n_columns > 2 * self.words.n_present:
             self.documents.renumber_words(self.words.renumber())
-        labels = self.documents.labels
+        labels = self.documents.slots
         used = np.unique(labels[labels >= 0])
         n_slots = compact_labels(labels, int(labels.max(initial=-1)) + 1)
         capacity = n_slots + n_slots // 2 + SPARE_SLOTS

@@ -25,4 +25,4 @@ where each bad row has a line number and a reason, and the rows after it are rec
 
 from textmix.lazy_names import lazy_names
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __path__[0])
+__getattr__, __dir__, __all__ = lazy_names(__spec__)

@@ -16,7 +16,6 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from textmix import __version__
 from textmix.stream.clusterer import StreamClusterer
 from textmix.stream.durable import DurableStream
 from textmix.stream.server.connections import Connection, close_overdue
@@ -27,6 +26,7 @@ from textmix.stream.server.metrics import Metrics
 from textmix.stream.server.routes import router
 from textmix.stream.server.service import Service
 from textmix.stream.server.settings import Settings
+from textmix.version import __version__
 
 SECONDS_TO_FINISH = 60  # for requests under way when the server is to stop
 

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from textmix import __version__
 from textmix.stream.server.gate import HEALTH, OPEN_TO_ALL
 from textmix.stream.server.messages import Problem
 from textmix.stream.server.settings import Settings
+from textmix.version import __version__
 
 DESCRIPTION = "Texts come and go; clusters keep their ids. What has been answered is on disk."
 Responses = dict[int | str, dict[str, Any]]
