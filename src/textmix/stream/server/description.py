@@ -25,6 +25,7 @@ def _error(meaning: str, example: str, header: tuple[str, str] | None = None) ->
 
 
 COMMON: Responses = {
+    400: _error("This is not HTTP.", "this is not a valid HTTP request"),
     403: _error("A page of another site asks.", "pages of other sites may not use this server"),
     421: _error("Another host was asked for.", "this server is reached as localhost or 127.0.0.1 only"),
     429: _error("Too many at the same time.", "too many requests at the same time from this address", RETRY_AFTER),
