@@ -483,6 +483,24 @@ def test_what_is_no_address_is_said_at_once(address):
         DaskEngine(address)
 
 
+def test_another_kind_of_server_is_said_to_be_one():
+    def answer():
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = server.accept()
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        said = f"what answers at {address} is not a Dask scheduler"
+        with pytest.raises(ConnectionError, match=said), DaskEngine(address):
+            pass
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
 def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
     monkeypatch.setattr("textmix.engines.dask._PATIENCE", 0.2)
     events = []

@@ -362,7 +362,13 @@ def _open_client(given: Client | str | None, n_workers: int, n_threads: int, sta
     if isinstance(given, Client):
         return given
     if given is not None:
-        return stack.enter_context(Client(given, set_as_default=False, timeout=_CONNECT_SECONDS))
+        try:
+            client = _CautiousClient(given, set_as_default=False, timeout=_CONNECT_SECONDS)
+        except OSError:
+            raise  # nobody answers
+        except Exception as error:  # whoever answers does not speak Dask's protocol: anything can come of that
+            raise ConnectionError(f"what answers at {given} is not a Dask scheduler") from error
+        return stack.enter_context(client)
     # Starting workers sets variables in this process, too, which would slow down other programs that it starts.
     names = [*dask.config.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED"]
     restore_environment = functools.partial(_set_environment, {name: os.environ.get(name) for name in names})
@@ -386,6 +392,14 @@ def _open_client(given: Client | str | None, n_workers: int, n_threads: int, sta
     client = stack.enter_context(Client(cluster, set_as_default=False))
     client.register_plugin(_IgnoreCtrlC())
     return client
+
+
+class _CautiousClient(Client):  # type: ignore[misc]
+    """A client that takes no leave of a scheduler it has never met: it would wait for an answer, in vain."""
+
+    def __del__(self) -> None:
+        if self.status == "running":
+            super().__del__()
 
 
 class _IgnoreCtrlC(WorkerPlugin):  # type: ignore[misc]
