@@ -1,0 +1,10 @@
+from textmix.vectors.encoders import Encoder as Encoder
+from textmix.vectors.encoders import UserEncoder as UserEncoder
+from textmix.vectors.encoders import make_encoder as make_encoder
+from textmix.vectors.own import CountVectors as CountVectors
+from textmix.vectors.own import OwnVectors as OwnVectors
+from textmix.vectors.source import ArrayVectors as ArrayVectors
+from textmix.vectors.source import EncodedTexts as EncodedTexts
+from textmix.vectors.source import VectorSource as VectorSource
+from textmix.vectors.source import check_vectors as check_vectors
+from textmix.vectors.static import StaticEncoder as StaticEncoder
