@@ -455,6 +455,46 @@ def _expected_log_dirichlet(parameters, logs):
     return gammaln(parameters.sum()) - gammaln(parameters).sum() + ((parameters - 1) * logs).sum()
 
 
+# Collapsed directions: documents are unit vectors; each of the clusters 0 … K − 1 has the pseudo-count alpha.
+
+
+def log_direction_weight(length: float, n_dimensions: int, kappa: float) -> float:
+    """g(r) of a cluster whose vectors have a sum of this length (models/collapsed_directions.py)."""
+    order = n_dimensions / 2 - 1
+    root = math.sqrt((kappa * length) ** 2 + (order + 1.5) ** 2)
+    return root - (order + 0.5) * math.log(order + 0.5 + root)
+
+
+def direction_log_joint(vectors: np.ndarray, labels: np.ndarray, kappa: float, alpha: float, n_clusters: int) -> float:
+    """log p(labels) + Σ_z (g(|S_z|) − g(0))."""
+    total = log_prior(labels, ("finite", n_clusters, alpha))
+    for cluster in set(labels.tolist()):
+        length = float(np.linalg.norm(vectors[labels == cluster].sum(axis=0)))
+        total += log_direction_weight(length, vectors.shape[1], kappa)
+        total -= log_direction_weight(0.0, vectors.shape[1], kappa)
+    return total
+
+
+def direction_conditional(
+    vectors: np.ndarray, labels: np.ndarray, document: int, kappa: float, alpha: float, n_clusters: int
+) -> dict[int, float]:
+    """p(label of one document | all other labels, vectors) as a ratio of joints."""
+    options = {label: _with(labels, document, label) for label in range(n_clusters)}
+    return normalised(
+        {label: direction_log_joint(vectors, new, kappa, alpha, n_clusters) for label, new in options.items()}
+    )
+
+
+def direction_posterior(
+    vectors: np.ndarray, kappa: float, alpha: float, n_clusters: int
+) -> dict[tuple[int, ...], float]:
+    """The exact posterior over all labels of a few unit vectors."""
+    everything = itertools.product(range(n_clusters), repeat=len(vectors))
+    return normalised(
+        {labels: direction_log_joint(vectors, np.array(labels), kappa, alpha, n_clusters) for labels in everything}
+    )
+
+
 def joint_distribution_scores(direct: np.ndarray, chain: np.ndarray, n_batches: int = 20) -> np.ndarray:
     """z-scores of the difference between two ways to draw parameters and data jointly (Geweke 2004), a column each.
 
@@ -567,3 +607,87 @@ def jensen_shannon_distance(one, other):
         return sum(x * math.log2(x / m) for x, m in zip(distribution, middle, strict=True) if x > 0)
 
     return math.sqrt(max((divergence(p) + divergence(q)) / 2, 0.0))
+
+
+# Words and vectors together (inference/pooling.py)
+
+LOWEST_LOG = -200.0  # of a probability by words: what is less is as good as this
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    """Of two vectors; 0 with a vector of zeros."""
+    lengths = math.sqrt(math.fsum(x * x for x in one) * math.fsum(y * y for y in other))
+    return math.fsum(x * y for x, y in zip(one, other, strict=True)) / lengths if lengths > 0 else 0.0
+
+
+def pooled_conditional(
+    counts: np.ndarray,
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    document: int,
+    beta: Beta,
+    prior: tuple,
+    word_weight: float,
+    vector_weight: float,
+) -> dict:
+    """p(label of one document | all others) ∝ p(label | words)^a exp(b cos(x, S)), the document left out of both.
+
+    A new cluster has the density of a uniform direction instead of a cosine. Keys are as for `log_options`. A document
+    without words goes by the prior alone, one without a vector by words alone.
+    """
+    own, others = vectors[document], np.arange(len(labels)) != document
+    by_words = {NEW: 0.0, **conditional(counts, labels, document, beta, prior)}
+    logs = {}
+    for option, probability in by_words.items():
+        log_words = max(math.log(probability), LOWEST_LOG) if probability > 0 else LOWEST_LOG
+        logs[option] = word_weight * log_words
+        if not own.any():
+            continue
+        if option == NEW:
+            logs[option] += log_direction_weight(1.0, own.size, vector_weight)
+            logs[option] -= log_direction_weight(0.0, own.size, vector_weight)
+        else:
+            logs[option] += vector_weight * cosine(own, vectors[others & (labels == option)].sum(axis=0))
+    return normalised(logs)
+
+
+def word_points(counts: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Documents as TF-IDF, log(1 + n) log(D / df), of length 1, where D documents have a label; zeros for others."""
+    used = [document for document, label in enumerate(labels) if label >= 0]
+    points = np.zeros(counts.shape)
+    for document in used:
+        for word, count in enumerate(counts[document]):
+            if count > 0:
+                frequency = sum(counts[other, word] > 0 for other in used)
+                points[document, word] = math.log(1 + count) * math.log(len(used) / frequency)
+        length = math.sqrt(math.fsum(points[document] ** 2))
+        points[document] /= length if length > 0 else 1.0
+    return points
+
+
+def squared_differences(points: np.ndarray) -> float:
+    """The sum of the squared distances of points from their mean."""
+    return float(((points - points.mean(axis=0)) ** 2).sum())
+
+
+def merge_by_ward(
+    points: np.ndarray, labels: np.ndarray, apart: np.ndarray | None = None
+) -> list[tuple[set[int], float]]:
+    """Merge the two clusters whose documents (rows) then differ more by the least; all pairs are compared anew.
+
+    Clusters to be kept apart, and what is merged from such, are merged with each other when nothing else is left.
+    """
+    groups = [{number} for number in range(int(labels.max()) + 1)]
+    merges = []
+    while len(groups) > 1:
+        costs = {}
+        for one, other in itertools.combinations(range(len(groups)), 2):
+            members = [points[np.isin(labels, list(groups[group]))] for group in (one, other)]
+            cost = squared_differences(np.vstack(members)) - sum(squared_differences(own) for own in members)
+            both_apart = apart is not None and all(apart[list(groups[group])].any() for group in (one, other))
+            costs[one, other] = (both_apart, cost)
+        (one, other), (_, cost) = min(costs.items(), key=lambda item: item[1])
+        together = groups[one] | groups[other]
+        groups = [group for number, group in enumerate(groups) if number not in (one, other)] + [together]
+        merges.append((together, cost))
+    return merges

@@ -32,6 +32,7 @@ MERGING_TESTS = "tests/inference/test_merging.py"
 KNOWN_CLUSTERS_TESTS = "tests/inference/test_known_clusters.py"
 STREAM_TESTS = "tests/stream/test_moves.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
+DIRECTION_TESTS = "tests/kernels/test_directions.py"
 
 
 class Fault(NamedTuple):
@@ -752,7 +753,7 @@ FAULTS = [
     Fault(
         "what came to a known cluster by chance stays",
         "inference/known_clusters.py",
-        "if came.size and fits.mean() < LEAST_SUPPORT:",
+        "if fit.mean() < LEAST_SUPPORT:",
         "if False:",
         KNOWN_CLUSTERS_TESTS,
     ),
@@ -888,6 +889,139 @@ FAULTS = [
         "            clusters.pair_counts[pair] = clusters.pair_counts[last]\n        else",
         "        else",
         STREAM_TESTS,
+    ),
+    Fault(
+        "directions: the product with its own cluster keeps the document",
+        "kernels/directions.py",
+        "product = products[own] - 1.0",
+        "product = products[own] + 0.0",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: its own cluster keeps the document in its length",
+        "kernels/directions.py",
+        "without = math.sqrt(max(root * root - step, model.b * model.b))",
+        "without = root",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: its own cluster keeps the document in its size",
+        "kernels/directions.py",
+        "math.log(clusters.sizes[own] - 1 + model.alpha)",
+        "math.log(clusters.sizes[own] + model.alpha)",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: a document alone has the weight that rounding leaves",
+        "kernels/directions.py",
+        "        if clusters.sizes[own] > 1:\n",
+        "        if True:\n",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: the logarithm of g has the wrong sign",
+        "kernels/directions.py",
+        "return rise - model.a * math.log1p(",
+        "return rise + model.a * math.log1p(",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: the logarithm of g forgets a",
+        "kernels/directions.py",
+        "math.log1p(rise / (model.a + root))",
+        "math.log1p(rise / root)",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: the length of the document itself is forgotten",
+        "kernels/directions.py",
+        "    step = model.kappa * model.kappa * (2.0 * product + 1.0)\n    joined",
+        "    step = model.kappa * model.kappa * (2.0 * product)\n    joined",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: later products keep who has left",
+        "kernels/directions.py",
+        "products[later, own] -= among[document, later]",
+        "products[later, own] -= 0.0",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: later products do not see who has come",
+        "kernels/directions.py",
+        "products[later, chosen] += among[document, later]",
+        "products[later, chosen] += 0.0",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: only the next document's products are corrected",
+        "kernels/directions.py",
+        "for later in range(document + 1, labels.size):",
+        "for later in range(document + 1, min(document + 2, labels.size)):",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: who leaves a cluster stays in its size",
+        "kernels/directions.py",
+        "    clusters.sizes[slot] += sign\n",
+        "    clusters.sizes[slot] += max(sign, 0)\n",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: who leaves a cluster stays in its sum",
+        "kernels/directions.py",
+        "clusters.sums[slot, dimension] + sign * vector[dimension]",
+        "clusters.sums[slot, dimension] + max(sign, 0) * vector[dimension]",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: an empty cluster keeps what rounding has left",
+        "kernels/directions.py",
+        "if clusters.sizes[slot] == 0:",
+        "if False:",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: roots forget b",
+        "kernels/directions.py",
+        "clusters.roots[slot] = math.sqrt(model.kappa * model.kappa * square + model.b * model.b)",
+        "clusters.roots[slot] = math.sqrt(model.kappa * model.kappa * square)",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: the pseudo-count is forgotten after a move",
+        "kernels/directions.py",
+        "clusters.log_sizes[slot] = math.log(clusters.sizes[slot] + model.alpha)",
+        "clusters.log_sizes[slot] = math.log(max(clusters.sizes[slot], 1e-9))",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: a draw does not scale its number by the weights",
+        "kernels/directions.py",
+        "point, chosen = uniform * total, own",
+        "point, chosen = uniform, own",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: weights that are not negligible are left out",
+        "kernels/directions.py",
+        "NEGLIGIBLE = 30.0",
+        "NEGLIGIBLE = 2.0",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: greedy passes move on ties",
+        "kernels/directions.py",
+        "return own if log_weights[own] >= largest - tolerance else",
+        "return own if log_weights[own] >= largest + tolerance else",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: rounding counts in greedy passes",
+        "kernels/directions.py",
+        "TOLERANCE * model.kappa)",
+        "0.0)",
+        DIRECTION_TESTS,
     ),
 ]
 

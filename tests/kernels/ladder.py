@@ -95,6 +95,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "merging.costs_of_merging": ("twins", "reference", "faults"),
     "merging.add_rows": ("twins", "reference", "faults"),
     "merging.fill_terms": ("twins", "reference", "faults"),
+    "directions.sweep_block": ("conditional", "twins", "recount", "posterior", "faults"),
 }
 
 PRIORS = {

@@ -92,6 +92,8 @@ def outcomes() -> dict[str, dict[str, list]]:
             if prior[0] == "finite":
                 found[f"{name}, {prior_name}, in parallel"] = sweep_in_parallel(corpus, prior)
     found["stream"] = stream_of_documents()
+    for precision in ("float64", "float32"):
+        found[f"directions, {precision}"] = sample_directions(precision)
     return found
 
 
@@ -110,6 +112,25 @@ def stream_of_documents() -> dict[str, list]:
         result["numbers"] += [*stream.probabilities_.tolist(), *stream.outlier_scores_.tolist()]
         gains = stream._moves._gains_of(int(stream._statistics.slots()[0]))
         result["numbers"] += gains[np.isfinite(gains)].tolist()
+    return result
+
+
+def sample_directions(precision: str) -> dict[str, list]:
+    """Unit vectors: draws in blocks of three documents, then a greedy pass."""
+    from kernels.direction_sets import GREEDY, SETS, DirectionState, random_labels
+
+    result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
+    for directions in SETS.values():
+        directions = directions._replace(vectors=directions.vectors.astype(precision))
+        state, rng = DirectionState(directions, random_labels(directions, 0)), np.random.default_rng(4)
+        n_documents = state.labels.size
+        for uniforms in (*rng.random((3, n_documents)), np.full(n_documents, GREEDY)):
+            moved = state.sweep(uniforms, 3)
+            result["labels"].append([moved, *state.labels.tolist(), *state.clusters.sizes.tolist()])
+            result["exact"].append([value.hex() for value in state.clusters.sums.ravel().tolist()])
+            result["numbers"] += state.clusters.log_sizes.tolist()
+            # Python adds up squares of four bytes in four bytes, compiled code in eight.
+            result["numbers"] += state.clusters.roots.tolist() if precision == "float64" else []
     return result
 
 
