@@ -24,7 +24,7 @@ LABELS = [topic for topic, texts in TOPICS.items() for _ in texts] * 3
 
 @pytest.fixture(scope="module")
 def clustering() -> textmix.Clustering:
-    return textmix.cluster([*TEXTS, "", "zebra giraffe"], language=None)
+    return textmix.cluster([*TEXTS, "", "zebra giraffe"], language=None, encoder=None)
 
 
 def test_clear_topics_are_told_apart(clustering):

@@ -223,10 +223,13 @@ def test_the_outlier_threshold_can_be_given(program, table, tmp_path):
     assert json.loads((tmp_path / "all" / "run.json").read_text())["result"]["n_outliers"] == 20
 
 
-def test_top_limits_the_table_and_the_rest_is_counted(program, table):
-    _, all_shown, _ = program("cluster", table)
-    _, one_shown, _ = program("cluster", table, "--top", 1)
-    n_clusters = int(next(line for line in all_shown.splitlines() if " clusters from 10 runs:" in line).split()[0])
+@pytest.mark.parametrize(
+    ("options", "runs"), [([], "10 runs on words and 10 on vectors"), (["--encoder", "none"], "10 runs")]
+)
+def test_top_limits_the_table_and_the_rest_is_counted(program, table, options, runs):
+    _, all_shown, _ = program("cluster", table, *options)
+    _, one_shown, _ = program("cluster", table, *options, "--top", 1)
+    n_clusters = int(next(line for line in all_shown.splitlines() if f" clusters from {runs}:" in line).split()[0])
     noun = "more cluster" if n_clusters == 2 else "more clusters"
     assert f"… and {n_clusters - 1} {noun}" in one_shown
     assert "more cluster" not in all_shown

@@ -38,11 +38,12 @@ def test_clustering_shows_what_was_read_and_found(run):
     info = json.loads((folder / "run.json").read_text())
     lines = shown.splitlines()
     assert lines[0].startswith("Read 720 texts from ")
-    assert lines[0].endswith('tickets.csv, column "text"; English stop words left out.')
+    left_out = 'tickets.csv, column "text"; English stop words left out.'
+    assert lines[0].endswith(f"{left_out} Clustered by words and static word vectors.")
     with open(folder / "clusters.csv", encoding="utf-8", newline="") as file:
         n_of_several = sum(int(row["size"]) > 1 for row in csv.DictReader(file))
     n_alone = info["result"]["n_clusters"] - n_of_several
-    assert f"{n_of_several} clusters from 10 runs, and {n_alone} of outliers alone:" in lines
+    assert f"{n_of_several} clusters from 10 runs on words and 10 on vectors, and {n_alone} of outliers alone:" in lines
     assert f"{info['result']['n_outliers']} texts fit nowhere, for example:" in lines
     assert any(line.startswith(f"Written to {folder}: ") for line in lines)
     assert lines[-1].startswith("Took ")
@@ -85,15 +86,28 @@ def test_assign_puts_the_texts_back_where_most_of_them_were(run, tmp_path):
 
 
 def test_standard_input_is_read_and_csv_goes_to_standard_output(run):
-    result = textmix("assign", run[0], "-", input="reset my password, the reset link is dead\nqqqqzz\n")
-    rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [row["text"] for row in rows] == ["reset my password, the reset link is dead", "qqqqzz"]
-    assert "password" in rows[0]["name"].split(", ")
-    assert (float(rows[0]["outlier_score"]) < 0, rows[0]["outlier"], rows[1]["outlier_score"]) == (True, "false", "")
-    assert float(rows[0]["probability"]) > 0.5
-    assert (rows[1]["cluster"], rows[1]["name"], rows[1]["probability"]) == ("-1", "", "")
+    texts = ["reset my password, the reset link is dead", "qqqqzz", "\N{GRINNING FACE}"]
+    result = textmix("assign", run[0], "-", input="".join(f"{text}\n" for text in texts))
+    known, of_no_known_word, without_vector = rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["text"] for row in rows] == texts
+    assert "password" in known["name"].split(", ")
+    assert (float(known["outlier_score"]) < 0, known["outlier"]) == (True, "false")
+    assert float(known["probability"]) > 0.5
+    assert (of_no_known_word["outlier"], float(of_no_known_word["outlier_score"]) > 0.25) == ("true", True)
+    names = ("cluster", "name", "probability", "outlier", "outlier_score")
+    assert [without_vector[name] for name in names] == ["-1", "", "", "false", ""]
     clustered = textmix("cluster", "-", "--quiet", input="apple pear\npear apple\n")
     assert (clustered.returncode, clustered.stdout, clustered.stderr) == (0, "", "")
+
+
+def test_a_text_of_no_known_word_has_no_cluster_by_words_alone(program, tmp_path):
+    program("cluster", TICKETS, "--out", tmp_path / "run", "--encoder", "none", "--quiet")
+    (tmp_path / "new.txt").write_text("reset my password, the reset link is dead\nqqqqzz\n")
+    _, shown, _ = program("assign", tmp_path / "run", tmp_path / "new.txt")
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert "password" in rows[0]["name"].split(", ")
+    assert (float(rows[0]["outlier_score"]) < 0, rows[0]["outlier"], rows[1]["outlier_score"]) == (True, "false", "")
+    assert (rows[1]["cluster"], rows[1]["name"], rows[1]["probability"]) == ("-1", "", "")
 
 
 def test_an_earlier_run_is_refused_before_the_work_and_kept(run):

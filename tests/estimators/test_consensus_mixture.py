@@ -161,10 +161,11 @@ INTERRUPTED = """
 import os, signal, threading, warnings
 import numpy as np, scipy.sparse
 from textmix import ConsensusMixture
-from textmix.inference import consensus
+from textmix.inference.views import words
 
 counts = scipy.sparse.csr_array(np.random.default_rng(0).poisson(0.05, (300, 100)))
-fit, n_finished, lock = consensus.fit_partition, 0, threading.Lock()
+units = np.random.default_rng(1).normal(size=(300, 8)) if {with_vectors} else None
+fit, n_finished, lock = words.fit_partition, 0, threading.Lock()
 
 def fit_and_interrupt(*arguments):
     global n_finished
@@ -177,24 +178,56 @@ def fit_and_interrupt(*arguments):
             os.kill(os.getpid(), signal.SIGINT)
     return fitted
 
-consensus.fit_partition = fit_and_interrupt
+words.fit_partition = fit_and_interrupt
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     try:
-        model = ConsensusMixture(n_runs=200, n_sweeps={n_sweeps}, n_jobs=2).fit(counts)
+        model = ConsensusMixture(n_runs=200, n_sweeps={n_sweeps}, n_jobs=2).fit(counts, vectors=units)
     except KeyboardInterrupt:
         print("nothing")
     else:
-        print(model.labels_.size, *[str(warning.message) for warning in told])
+        print(model.labels_.size, model.n_vector_runs_, *[str(warning.message) for warning in told])
 """
 
 
+def run_script(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+
+
+@pytest.mark.parametrize("with_vectors", [False, True], ids=["words", "words and vectors"])
 @pytest.mark.parametrize(("n_finished", "n_sweeps"), [(3, 20), (0, 1_000_000)], ids=["between runs", "in the first"])
-def test_ctrl_c_keeps_the_runs_that_are_finished(n_finished, n_sweeps):
-    script = INTERRUPTED.format(n_finished=n_finished, n_sweeps=n_sweeps)
-    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+def test_ctrl_c_keeps_the_runs_that_are_finished(n_finished, n_sweeps, with_vectors):
+    finished = run_script(INTERRUPTED.format(n_finished=n_finished, n_sweeps=n_sweeps, with_vectors=with_vectors))
     if n_finished == 0:
         assert finished.stdout == "nothing\n"
     else:
-        assert finished.stdout.startswith("300 sampling interrupted: this is what ")
-        assert "of 200 runs agree on" in finished.stdout
+        assert finished.stdout.startswith("300 0 sampling interrupted: this is what ")
+        assert finished.stdout.endswith("of 200 runs agree on\n")
+
+
+INTERRUPTED_ON_VECTORS = """
+import os, signal, warnings
+import numpy as np, scipy.sparse
+from textmix import ConsensusMixture
+from textmix.inference.views import vectors
+
+counts = scipy.sparse.csr_array(np.random.default_rng(0).poisson(0.05, (300, 100)))
+units = np.random.default_rng(1).normal(size=(300, 8))
+fit = vectors.fit_directions
+
+def interrupt_and_fit(*arguments):
+    os.kill(os.getpid(), signal.SIGINT)
+    return fit(*arguments)
+
+vectors.fit_directions, vectors.N_SWEEPS = interrupt_and_fit, 1_000_000
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    model = ConsensusMixture(n_jobs=1).fit(counts, vectors=units)
+by_words = ConsensusMixture(n_jobs=1).fit(counts)
+print(model.n_runs_, model.n_vector_runs_, (model.labels_ == by_words.labels_).all(), told[0].message)
+"""
+
+
+def test_ctrl_c_in_the_first_run_on_vectors_keeps_those_on_words():
+    finished = run_script(INTERRUPTED_ON_VECTORS)
+    assert finished.stdout == "10 0 True sampling interrupted: this is what runs on words agree on\n"

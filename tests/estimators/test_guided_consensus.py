@@ -18,6 +18,7 @@ from textmix.inference import consensus, consensus_fit
 from textmix.inference.known_clusters import GuidedDocuments
 from textmix.inference.partition import SamplerSettings
 from textmix.inference.progress import Progress
+from textmix.inference.views import words
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 
@@ -289,7 +290,7 @@ def test_y_holds_even_against_the_words(monkeypatch, most, settings):
 
 def test_runs_and_the_step_that_brings_them_together_keep_to_y(monkeypatch):
     counts, y = contradicting()
-    fit, known = consensus.fit_partition, y[y >= 0]
+    fit, known = words.fit_partition, y[y >= 0]
     n_parts = []
 
     def fit_and_look(counts, whole, start, beta, prior, settings, seed, progress, n_fixed=0):
@@ -299,7 +300,7 @@ def test_runs_and_the_step_that_brings_them_together_keep_to_y(monkeypatch):
         n_parts.append([np.unique(fitted.labels[-known.size :][known == group]).size for group in range(4)])
         return fitted
 
-    monkeypatch.setattr(consensus, "fit_partition", fit_and_look)
+    monkeypatch.setattr(words, "fit_partition", fit_and_look)
     ConsensusMixture(n_words=15, n_runs=3, n_jobs=1).fit(counts, y)
     assert n_parts == [[1, 1, 1, 1]] * (3 + consensus.N_STARTS)
 
@@ -341,7 +342,7 @@ def test_the_log_joint_is_that_of_the_labels_also_where_documents_were_let_go():
     came = np.array([fitting, *[foreign] * 5, fitting])  # the last one is known, and one of six that came to it fits
     documents = GuidedDocuments(scipy.sparse.csr_array(came), np.zeros(1, np.int32), 1)
     greedy = SamplerSettings(0, 0.0, "auto", polish=True)
-    found = consensus.fit_documents(
+    found = words.fit_documents(
         documents, True, 0.1, finite_dirichlet(2, 0.1), greedy, seed=0, progress=Progress(shown=False)
     )
     assert found.labels.tolist() == [1, 0, 0, 0, 0, 0, 1]

@@ -26,12 +26,18 @@ JSON_VALUES = [None, -1, 0, 1e308, "", "x" * 1000, [], {}, [[]], True, "../../et
 
 @functools.cache
 def saved_runs() -> list[Path]:
-    """Runs of several models, made once in a process."""
+    """Runs of several models and encoders, made once in a process."""
     folder, texts = Path(tempfile.mkdtemp(prefix="textmix-fuzz-runs-")), make_texts(60)
-    models = ["auto", textmix.algorithm("gsdmm", n_clusters=8, n_sweeps=3), textmix.algorithm("gsdpmm", n_sweeps=3)]
+    settings = [
+        {"encoder": None},
+        {"encoder": "static"},
+        {"encoder": "own"},
+        {"model": textmix.algorithm("gsdmm", n_clusters=8, n_sweeps=3)},
+        {"model": textmix.algorithm("gsdpmm", n_sweeps=3)},
+    ]
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for number, model in enumerate(models):
-        textmix.cluster(texts, model=model).save(folder / str(number))
+    for number, given in enumerate(settings):
+        textmix.cluster(texts, **given).save(folder / str(number))
     return sorted(folder.iterdir())
 
 
@@ -140,7 +146,7 @@ def _change_json(rng: np.random.Generator, path: Path) -> str:
 
 def correct_checksums(run: Path) -> None:
     """Make the checksums of a run's folders those of the files as they are now."""
-    for kind in ("corpus", "model"):
+    for kind in ("corpus", "model", "vectors"):
         manifest_path = run / kind / f"{kind}.json"
         try:
             manifest = json.loads(manifest_path.read_bytes()) if manifest_path.is_file() else None

@@ -136,9 +136,9 @@ def hash_estimator(estimator: str, settings: dict[str, Any], collection: str, fo
 
 
 def hash_cluster(settings: dict[str, Any], collection: str, folder: Path) -> Hashes:
-    """What `textmix.cluster` says of a collection."""
+    """What `textmix.cluster` says of a collection by words alone."""
     texts = read_collection(collection, folder)
-    clustering = textmix.cluster(texts, **settings)
+    clustering = textmix.cluster(texts, encoder=None, **settings)
     trace = {name: values for name, values in clustering.trace.items() if name not in OF_THE_CLOCK}
     clusters = [[each.name, each.size, each.stability, list(each.examples)] for each in clustering.clusters]
     return {
@@ -168,8 +168,8 @@ def hash_run(arguments: list[str]) -> Hashes:
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        columns = ["--text", "text", "--id", "id", "--label", "topic"]
-        sys.argv = ["textmix", "cluster", str(TICKETS.relative_to(ROOT)), *columns, "--out", str(out), "-q", *arguments]
+        given = ["--text", "text", "--id", "id", "--label", "topic", "--encoder", "none"]
+        sys.argv = ["textmix", "cluster", str(TICKETS.relative_to(ROOT)), *given, "--out", str(out), "-q", *arguments]
         with chdir(ROOT), suppress(SystemExit):
             main.run()
         assert (out / "run.json").exists()

@@ -10,23 +10,21 @@ from sklearn.metrics import adjusted_rand_score
 
 import reference
 from textmix.inference.consensus import (
-    ConsensusSettings,
     check_number,
     cluster_stabilities,
     complete_labels,
-    drop_lone_words,
     find_consensus,
     labels_as_words,
-    limit_words,
     sample_runs,
     split_off,
 )
 from textmix.inference.known_clusters import all_free
 from textmix.inference.ordering import order_by_size
 from textmix.inference.progress import Progress
+from textmix.inference.views.words import WordSettings, WordView, drop_lone_words, limit_words
 from textmix.kernels.counts import draw_words
 
-SETTINGS = ConsensusSettings(n_runs=4, n_words=3, n_start_clusters=10, alpha=0.1, beta=0.1, n_sweeps=10)
+SETTINGS = WordSettings(n_runs=4, n_words=3, n_start_clusters=10, alpha=0.1, beta=0.1, n_sweeps=10)
 QUIET = Progress(shown=False)
 
 
@@ -95,10 +93,8 @@ def test_words_of_one_document_are_left_out():
 
 def test_runs_do_not_depend_on_threads_and_find_the_topics():
     counts, labels = topics()
-    alone, together = (
-        sample_runs(all_free(drop_lone_words(counts)), True, SETTINGS, seed=3, n_jobs=n_jobs, progress=QUIET)
-        for n_jobs in (1, 4)
-    )
+    view = WordView(all_free(counts), whole=True, settings=SETTINGS)
+    alone, together = (sample_runs(view, seed=3, n_jobs=n_jobs, progress=QUIET) for n_jobs in (1, 4))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)
     runs = np.stack([run.labels for run in alone])

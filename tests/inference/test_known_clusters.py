@@ -103,18 +103,23 @@ def test_documents_fit_known_clusters_as_the_slow_twin_has_it(monkeypatch):
     np.testing.assert_allclose(known_gains(tenth).toarray(), gains.toarray(), rtol=1e-9)
 
 
+def start_by_words(documents, unguided):
+    gains = known_gains(documents)
+    return start_labels(documents, unguided, lambda rows, allowed: best_known(documents.counts[rows], gains, allowed))
+
+
 def test_clusters_of_an_unguided_run_follow_the_known_documents_in_them():
     # Cluster 0: 10 documents, 3 of them known; 1: 10 documents, a stray one of the same; 2: 6, half of them known.
     unguided = np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 9, 3, 4])
     known = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
     where = np.array([0, 0, 0, 1, 2, 2, 2], dtype=np.int32)
     documents = GuidedDocuments(scipy.sparse.csr_array(np.ones((30, 2), int)), known, 2)
-    labels = start_labels(documents, np.append(unguided, where), known_gains(documents))
+    labels = start_by_words(documents, np.append(unguided, where))
     # Mean share of the first: (3 × 3 / 10 + 1 / 10) / 4 = 0.25, of which 1 / 10 is more than a quarter.
     assert labels.tolist() == [0] * 16 + [1] * 3 + [5] * 4 + known.tolist()
     larger = np.append(np.repeat(np.array([0, 1, 2, 3], dtype=np.int32), [7, 24, 3, 4]), where)  # now 1 / 25
     documents = GuidedDocuments(scipy.sparse.csr_array(np.ones((45, 2), int)), known, 2)
-    labels = start_labels(documents, larger, known_gains(documents))
+    labels = start_by_words(documents, larger)
     assert labels.tolist() == [0] * 7 + [3] * 24 + [1] * 3 + [5] * 4 + known.tolist()
 
 
@@ -122,7 +127,7 @@ def test_where_a_cluster_follows_two_its_documents_go_where_they_fit():
     counts = np.array([[2, 0, 1], [0, 2, 1], [0, 0, 1], [0, 1, 0], [2, 0, 0], [0, 2, 0]])
     documents = GuidedDocuments(scipy.sparse.csr_array(counts), np.array([0, 1], dtype=np.int32), 2)
     unguided = np.array([0, 0, -1, 1, 0, 0], dtype=np.int32)
-    labels = start_labels(documents, unguided, known_gains(documents))
+    labels = start_by_words(documents, unguided)
     assert labels[[0, 1, 3, 4, 5]].tolist() == [0, 1, 3, 0, 1]
     assert labels.min() >= 0
 

@@ -18,11 +18,21 @@ STRANGE = ["zebra giraffe", "", "refund login parcel bank courier page money res
 ALL = [*TEXTS, *STRANGE]
 
 
-@pytest.fixture(scope="module")
-def clustering():
+def cluster_by(encoder):
     labels = [*LABELS, "", "refund", "login"]
     times = [f"2024-{1 + i % 3:02}-11" for i in range(len(ALL))]
-    return textmix.cluster(ALL, language=None, labels=labels, ids=[f"T{i}" for i in range(len(ALL))], times=times)
+    ids = [f"T{i}" for i in range(len(ALL))]
+    return textmix.cluster(ALL, language=None, labels=labels, ids=ids, times=times, encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def by_words():
+    return cluster_by(None)
+
+
+@pytest.fixture(scope="module", params=[None, "static"], ids=["words", "words and vectors"])
+def clustering(request, by_words):
+    return by_words if request.param is None else cluster_by(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +93,20 @@ def test_outliers_at_each_threshold_are_counted(clustering, summary):
     expected = [clustering.with_outlier_threshold(step).outliers.sum() for step in outliers["steps"]]
     assert outliers["counts"] == expected
     listed = [summary["texts"][place] for place in outliers["texts"]]
-    alone = [text for text in listed if text["alone"]]
-    assert {text["text"] for text in alone} == {STRANGE[0], STRANGE[2]}
     for step, count in zip(outliers["steps"], outliers["counts"], strict=True):
         assert sum(text["alone"] or text["score"] > step for text in listed) == count
 
 
+def test_texts_alone_in_their_cluster_are_marked(by_words):
+    summary = summarise_report(by_words._report_source(None))
+    listed = [summary["texts"][place] for place in summary["outliers"]["texts"]]
+    assert {text["text"] for text in listed if text["alone"]} == {STRANGE[0], STRANGE[2]}
+
+
 @pytest.mark.parametrize(("most", "n_alone"), [(2, 1), (4, 2), (38, 2)])
-def test_of_many_outliers_both_kinds_are_listed(clustering, monkeypatch, most, n_alone):
+def test_of_many_outliers_both_kinds_are_listed(by_words, monkeypatch, most, n_alone):
     monkeypatch.setattr("textmix.report.summary.N_OUTLIERS", most)
-    summary = summarise_report(clustering._report_source(None))
+    summary = summarise_report(by_words._report_source(None))
     listed = [summary["texts"][place] for place in summary["outliers"]["texts"]]
     assert len(listed) <= most
     assert sum(text["alone"] for text in listed) == n_alone

@@ -76,7 +76,7 @@ STRANGE = ["forklift interview newspaper", "quux zork blorb", ""]
 
 
 def test_strange_texts_are_outliers_and_the_threshold_can_be_changed():
-    clustering = textmix.cluster([*TEXTS, *STRANGE])
+    clustering = textmix.cluster([*TEXTS, *STRANGE], encoder=None)
     assert np.flatnonzero(clustering.outliers).tolist() == [60, 61]
     assert np.isnan(clustering.outlier_scores[62])
     assert clustering.outlier_scores[:60].max() < 0 <= clustering.outlier_scores[60:62].min()
@@ -84,14 +84,14 @@ def test_strange_texts_are_outliers_and_the_threshold_can_be_changed():
     more = clustering.with_outlier_threshold(-1000.0)
     assert np.count_nonzero(more.outliers) == 62
     np.testing.assert_array_equal(more.labels, clustering.labels)
-    alone = textmix.cluster([*TEXTS, *STRANGE], outlier_threshold=1000.0)
+    alone = textmix.cluster([*TEXTS, *STRANGE], encoder=None, outlier_threshold=1000.0)
     assert np.flatnonzero(alone.outliers).tolist() == [60, 61]
     with pytest.raises(ValueError, match="has no outlier_threshold"):
         textmix.cluster(TEXTS, model="dirichlet-multinomial").with_outlier_threshold(0.0)
 
 
 def test_new_texts_that_fit_nowhere_are_told():
-    clustering = textmix.cluster([*TEXTS, *STRANGE])
+    clustering = textmix.cluster([*TEXTS, *STRANGE], encoder=None)
     new = ["reset password", "courier lost my parcel", "parcel password courier account", "unheard"]
     assigned = clustering.assign(new)
     assert assigned.outliers.tolist() == [False, False, True, False]

@@ -18,7 +18,7 @@ import pytest
 import textmix
 
 TEXTS = ["refund money bank", "money refund", "login password", "password login reset", "parcel courier", "", "courier"]
-PARTS = {"corpus": "corpus.json", "model": "model.json"}
+PARTS = {"corpus": "corpus.json", "model": "model.json", "vectors": "vectors.json"}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,8 @@ def saved(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "run"
     n = 4 * len(TEXTS)
     days = [f"2024-03-{day + 1:02}" for day in range(n)]
-    clustering = textmix.cluster(TEXTS * 4, 3, y=["a", *[""] * (n - 1)], ids=range(n), labels=range(n), times=days)
+    kept = {"ids": range(n), "labels": range(n), "times": days}
+    clustering = textmix.cluster(TEXTS * 4, 3, y=["a", *[""] * (n - 1)], **kept, encoder="static")
     clustering.rename(0, "first").save(folder)
     return folder
 
@@ -90,6 +91,7 @@ ARRAYS = [
     *(f"corpus/{name}.npy" for name in ("data", "indices", "row_starts", "times")),
     *(f"model/word_counts_{name}.npy" for name in ("data", "indices", "row_starts")),
     *(f"model/{name}.npy" for name in ("labels", "cluster_sizes", "twins", "stabilities", "known_documents")),
+    *(f"model/{name}.npy" for name in ("vectors", "vector_rows")),
     "model/trace_n_clusters.npy",
 ]
 FINE = {  # what is nothing to complain of
@@ -144,6 +146,17 @@ def test_an_array_that_is_not_listed_is_missed(run, name):
         ("model/word_counts_data.npy", lambda a: a + 1, "are not those of the texts of the clusters"),
         ("model/labels.npy", lambda a: a[::-1], r"−1 for the texts without words|are not those of the texts"),
         ("model/labels.npy", lambda a: a[:-1], r"cluster_sizes\.npy does not have the sizes"),
+        ("model/vectors.npy", lambda a: a[:-1], "do not belong together"),
+        ("model/vectors.npy", lambda a: np.vstack((a, a[:1])), "do not belong together"),
+        ("model/vectors.npy", lambda a: a[:, :1], "not a table of 2-byte numbers"),
+        ("model/vectors.npy", lambda a: a.astype(np.float32), "not a table of 2-byte numbers"),
+        ("model/vectors.npy", lambda a: a.astype(">f2"), "not a table of 2-byte numbers"),
+        ("model/vectors.npy", lambda a: a * np.float16(0.5), r"row 0 of vectors\.npy has the length 0\.5, not 1 or 0"),
+        ("model/vectors.npy", lambda a: np.vstack((a[:3], 9 * a[3:])), r"row 3 of vectors\.npy has the length 9"),
+        ("model/vectors.npy", lambda a: a * np.float16(math.nan), r"row 0 of vectors\.npy has the length nan"),
+        ("model/vector_rows.npy", lambda a: a[::-1], "do not belong together"),
+        ("model/vector_rows.npy", lambda a: a[[0, 0, *range(2, a.size)]], "do not belong together"),
+        ("model/vector_rows.npy", lambda a: a + 1, r"vector_rows\.npy has 28; its numbers go from 0 to 27"),
     ],
 )
 def test_what_is_wrong_is_named(run, name, change, message):
@@ -158,6 +171,47 @@ def test_a_list_that_cannot_be_is_refused(run, name, content):
     write_list(run, f"corpus/{name}.json", content.encode("utf-8", "surrogatepass"))
     with pytest.raises(ValueError, match=str(run / "corpus")):
         textmix.load(run)
+
+
+def test_vectors_that_run_json_does_not_tell_of_are_refused(run):
+    path = run / "run.json"
+    path.write_text(json.dumps({name: part for name, part in json.loads(path.read_text()).items() if name != "views"}))
+    with pytest.raises(ValueError, match=r'run\.json" is damaged \(views is None'):
+        textmix.load(run)
+
+
+def test_vectors_without_the_weights_of_the_views_are_refused(run):
+    write_manifest(run, "model", lambda manifest: manifest["settings"].pop("view_weights"))
+    with pytest.raises(ValueError, match="there is no 'view_weights'"):
+        textmix.load(run)
+
+
+@pytest.fixture(scope="module")
+def saved_with_own_vectors(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "own"
+    textmix.cluster(TEXTS * 4, 3, encoder="own").save(folder)
+    return folder
+
+
+@pytest.fixture
+def own(saved_with_own_vectors, tmp_path) -> Path:
+    return Path(shutil.copytree(saved_with_own_vectors, tmp_path / "own", copy_function=shutil.copyfile))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *((name, change) for name in ("idf", "components") for change in SHAPES.values()),
+        *((name, VALUES[damage]) for name in ("idf", "components") for damage in ("huge", "nan", "infinite")),
+        *((name, change) for name in ("idf", "components") for change in (lambda a: a[:-1], lambda a: a[:0])),
+        *(("components", change) for change in (lambda a: a[:, :1], lambda a: a[:, :-1], lambda a: a.T.copy())),
+    ],
+)
+def test_own_vectors_that_cannot_be_are_refused(own, name, change):
+    write_array(own, f"vectors/{name}.npy", change(np.load(own / "vectors" / f"{name}.npy")))
+    with pytest.raises(ValueError, match=r"not a complete set of|do not belong together|cannot be read") as refused:
+        textmix.load(own)
+    assert str(own) in str(refused.value)
 
 
 NAN, NO_NUMBERS = math.nan, ("x", None, {}, [], True)
@@ -180,6 +234,8 @@ SETTINGS = [
     *(("prior.concentration", value) for value in (-1, NAN, math.inf, *NO_NUMBERS)),
     *(("prior.max_clusters", value) for value in (0, 1.5, 2**70, NAN, *NO_NUMBERS)),
     *(("prior.labelled", value) for value in (1, None, "x")),
+    *(("view_weights", value) for value in (3, None, [], {}, {"words": 1.0})),
+    *((f"view_weights.{name}", value) for name in ("words", "vectors") for value in (-1, NAN, math.inf, *NO_NUMBERS)),
 ]
 
 
@@ -247,6 +303,14 @@ def test_names_that_lead_elsewhere_are_refused(run, name):
         {"names": {"x": "x"}},
         {"names": {"0": 3}},
         {"names": []},
+        {"views": 3},
+        {"views": None},
+        {"views": {}},
+        {"views": {"vectors": None}},
+        {"views": {"vectors": "static"}},
+        {"views": {"vectors": {}}},
+        {"views": {"vectors": {"name": 3}}},
+        {"views": {"vectors": {"name": "static", "weights": ["x"]}}},
     ],
 )
 def test_a_part_of_run_json_that_cannot_be_is_refused(run, change):
@@ -293,11 +357,24 @@ def test_only_regular_files_are_read(run, name, replacement):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_folders_inside_are_no_links(run, part):
-    before = (run / part).rename(run.parent / "before")
-    (run / part).symlink_to(before)
+def test_folders_inside_are_no_links(own, part):
+    before = (own / part).rename(own.parent / "before")
+    (own / part).symlink_to(before)
     with pytest.raises(ValueError, match=f"{part} is a symbolic link"):
-        textmix.load(run)
+        textmix.load(own)
+
+
+def test_own_vectors_of_an_earlier_run_in_the_folder_are_not_those_of_a_later_one(own):
+    textmix.cluster(TEXTS * 4, 3, encoder="static").save(own, force=True)
+    again = textmix.load(own)
+    assert again.describe_views()["vectors"]["name"] == "static"
+    np.testing.assert_array_equal(again.predict(TEXTS), again.labels[: len(TEXTS)])
+
+
+def test_a_run_without_what_made_its_own_vectors_is_refused(own):
+    shutil.rmtree(own / "vectors")
+    with pytest.raises(ValueError, match=str(own / "vectors")):
+        textmix.load(own)
 
 
 def header(description: str) -> bytes:

@@ -965,6 +965,21 @@ def test_a_run_becomes_a_stream(run, clock):
     assert textmix.load(run).n_clusters == clustering.n_clusters  # it is still a run
 
 
+@pytest.mark.parametrize(
+    "meaning", [{"encoder": "static"}, {"encoder": "own"}, {"vectors": np.eye(40, 5)}], ids=["static", "own", "given"]
+)
+def test_a_run_with_vectors_goes_on_by_words(meaning, tmp_path):
+    documents = make_documents(40)
+    clustering = textmix.cluster([document.text for document in documents], **meaning)
+    clustering.save(tmp_path / "run")
+    with DurableStream(tmp_path / "run") as stream:
+        assert [stream.document(str(row)).cluster for row in range(1, 41)] == clustering.labels.tolist()
+        assert stream.add([Document("new", documents[0].text)])[0].cluster >= 0
+        assert stream.refit().wait(300).n_documents == 41
+        assert stream.check() == []
+    np.testing.assert_array_equal(textmix.load(tmp_path / "run").labels, clustering.labels)
+
+
 def test_a_run_without_ids_has_its_rows_as_ids(tmp_path):
     textmix.cluster([document.text for document in make_documents(12)]).save(tmp_path / "run")
     with DurableStream(tmp_path / "run") as stream:

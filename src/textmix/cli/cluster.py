@@ -48,10 +48,13 @@ def cluster_files(
     guidance: GuidanceOptions,
     output: ClusterOutput,
     started: float,
+    *,
+    vectors: str | None = None,
 ) -> None:
     """Cluster the texts of files, save the result if asked to, and show it.
 
-    `started` is when the command did (time.perf_counter): the seconds reported are those the user waited.
+    `started` is when the command did (time.perf_counter): the seconds reported are those the user waited. `vectors`: a
+    .npy file or a column of lists.
     """
     n_seconds_starting = time.perf_counter() - started
     if output.folder is not None:
@@ -61,17 +64,18 @@ def cluster_files(
     guidance.check(clusterer)
     clusterer.check_settings()
     more = [*guidance.columns, *([time_column] if time_column is not None else [])]
-    documents = read_documents(files, columns, more=list(dict.fromkeys(more)), progress=progress)
+    documents = read_documents(files, columns, more=list(dict.fromkeys(more)), vectors=vectors, progress=progress)
     with saying_warnings(quiet=output.quiet):
         times = None if time_column is None else parse_times(documents.more[time_column], f'column "{time_column}"')
     n_seconds_reading = time.perf_counter() - started - n_seconds_starting
     with saying_warnings(quiet=output.quiet):
         given = guidance.of(documents)
-        clusterer.fit(documents.texts, **given, ids=documents.ids, labels=documents.labels, times=times)
+        kept = {"ids": documents.ids, "labels": documents.labels, "times": times}
+        clusterer.fit(documents.texts, **given, **kept, vectors=documents.vectors)
     clustering = clusterer.clustering_
     clustering.seconds = {"starting": n_seconds_starting, "reading": n_seconds_reading, **clustering.seconds}
     if output.folder is not None:
-        read = describe_input(documents.report, {**columns, "time": time_column})
+        read = describe_input(documents.report, {**columns, "time": time_column, "vectors": vectors})
         notes = {"input": read, "guidance": guidance.describe(), "scores": clustering.agreement}
         _save(clustering, notes, output)
     clustering.seconds["all"] = time.perf_counter() - started
@@ -160,7 +164,8 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
     column = f', column "{report.text_column}"' if report.text_column is not None else ""
     language = clustering.corpus.tokenizer.language if clustering.corpus.tokenizer else None
     words = f"{language.capitalize()} stop words left out" if language else "no stop words left out"
-    say(console, f"Read {plural(report.n_rows, 'text')} from {shown}{column}; {words}.")
+    views = f"Clustered by {clustering.view_sentence()}."
+    say(console, f"Read {plural(report.n_rows, 'text')} from {shown}{column}; {words}. {views}")
     for sentence in [*report.describe(), *report.notes]:
         say(console, sentence, style="yellow")
 
@@ -178,7 +183,9 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     n_runs = getattr(clustering.estimator, "n_runs_", None)
     if n_runs is not None:
-        by = f" from {plural(n_runs, 'run')}"
+        n_on_vectors = clustering.estimator.n_vector_runs_
+        views = f" on words and {n_on_vectors:,} on vectors" if n_on_vectors else ""
+        by = f" from {plural(n_runs - n_on_vectors, 'run')}{views}"
     n_others = clustering.n_clusters - len(clusters)
     others = f", and {n_others:,} of outliers alone" if n_others else ""
     say(console, f"{plural(len(clusters), 'cluster')}{by}{others}:" if clusters else "No clusters of several texts.")
@@ -229,6 +236,7 @@ def _as_json(clustering: Clustering, report: ReadReport, scores: Mapping[str, fl
         "n_outliers": int(np.count_nonzero(clustering.outliers)),
         "n_without_words": clustering.n_without_words,
         "stability": _known(clustering.stability),
+        "views": clustering.view_sentence(),
         "clusters": [
             {
                 "cluster": cluster.index,

@@ -78,6 +78,8 @@ def cluster(
     model: options.Model = options.ModelName.AUTO,
     clusters: options.Clusters = None,
     granularity: options.Granularity = None,
+    encoder: options.Encoder = None,
+    vectors: options.Vectors = None,
     alpha: options.Alpha = None,
     beta: options.Beta = None,
     sweeps: options.Sweeps = None,
@@ -111,12 +113,15 @@ def cluster(
 
     textmix cluster tweets.jsonl.gz --text body --label topic --out run
 
+    textmix cluster posts.parquet --vectors embedding --out run
+
     textmix cluster posts.parquet --out run --memory 2GB
     """
     started = time.perf_counter()
     n_bytes = None if memory is None else options.parse_size(memory)
     from textmix.cli import cluster as command
     from textmix.cli import large, reading
+    from textmix.cli import vectors as own_vectors
 
     guides = reading.GuidanceOptions(known, weight, seed_words, frozen)
     if json and quiet:
@@ -126,6 +131,7 @@ def cluster(
         "model": model.value,
         "n_clusters": clusters,
         "granularity": options.parse_number(granularity),
+        "encoder": options.parse_encoder(encoder),
         "alpha": options.parse_number(alpha),
         "beta": options.parse_number(beta),
         "n_sweeps": sweeps,
@@ -151,14 +157,15 @@ def cluster(
     plan = large.make_plan(
         out, n_bytes, engine_name, scheduler, work, resume=resume, force=force, escape_formulas=escape
     )
+    own_vectors.check_options(encoder, vectors, in_memory=plan is None)
     if plan is None:
-        command.cluster_files(files, columns, time_column, settings, guides, output, started)
+        command.cluster_files(files, columns, time_column, settings, guides, output, started, vectors=vectors)
     elif time_column is not None:
         raise ValueError("--time is for runs in memory; leave out --memory and --engine dask")
     elif guides.columns:
         raise ValueError("--known and --weight are for runs in memory; leave out --memory and --engine dask")
     else:
-        large.cluster_large_files(files, columns, settings, output, plan, started)
+        large.cluster_large_files(files, columns, {**settings, "encoder": None}, output, plan, started)
 
 
 @app.command()
@@ -168,6 +175,7 @@ def assign(
     text: options.TextColumn = None,
     id: options.IdColumn = None,
     format: options.Format = None,
+    vectors: options.NewVectors = None,
     out: options.OutFile = None,
     no_escape_formulas: options.KeepFormulas = False,
 ) -> None:
@@ -180,7 +188,7 @@ def assign(
     from textmix.cli import assign as command
 
     columns = {"text": text, "id": id, "format": format}
-    command.assign_files(run, files, columns, out, escape_formulas=not no_escape_formulas)
+    command.assign_files(run, files, columns, out, vectors=vectors, escape_formulas=not no_escape_formulas)
 
 
 @app.command()

@@ -110,6 +110,13 @@ def parse_number(value: str | None) -> float | str | None:
         return value
 
 
+def parse_encoder(value: str | None) -> str | None:
+    """The setting of an encoder, which is None for "none" and checked later."""
+    if value is None:
+        return "auto"
+    return None if value.lower() == "none" else value
+
+
 def parse_size(value: str) -> int:
     """Bytes: "800MB", "2GB", "1.5G"; "2GiB" is a little more than "2GB"."""
     match = _SIZE.fullmatch(value.strip())
@@ -197,6 +204,35 @@ Init = Annotated[
     InitName | None,
     _option(
         MODEL, "--init", "NAME", r"Start from random clusters, or online: clusters are opened as texts come \[random]."
+    ),
+]
+Encoder = Annotated[
+    str | None,
+    _option(
+        MODEL,
+        "--encoder",
+        "NAME",
+        "What tells the meaning of texts beside their words: static (English word vectors, part of textmix), own (made "
+        "from these texts), sentence-transformers:NAME, model2vec:NAME, or none: words alone "
+        r"\[auto: static for English].",
+    ),
+]
+Vectors = Annotated[
+    str | None,
+    _option(
+        MODEL,
+        "--vectors",
+        "FILE|COLUMN",
+        "Vectors of your own instead, one per text: a .npy file, or a column of lists.",
+    ),
+]
+NewVectors = Annotated[
+    str | None,
+    _option(
+        TEXTS,
+        "--vectors",
+        "FILE|COLUMN",
+        "Vectors of the new texts, if the run was made with --vectors: a .npy file, or a column of lists.",
     ),
 ]
 Seed = Annotated[int, _option(MODEL, "--seed", "N", "The same seed gives the same clusters.", min=0)]

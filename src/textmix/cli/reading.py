@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from textmix.cli.vectors import VectorColumn, open_vectors
 from textmix.clustering import TextClusterer, load
 from textmix.corpus.readers import DocumentReader, ReadReport
 from textmix.estimators import ConsensusMixture
@@ -16,21 +19,32 @@ from textmix.inference.progress import Progress
 
 @dataclass
 class ReadDocuments:
-    """Texts with their ids and labels, other columns, and what there is to say about the reading."""
+    """Texts with their ids, labels and vectors, other columns, and what there is to say about the reading."""
 
     report: ReadReport
     texts: list[str] = field(default_factory=list)
     ids: list[str] | None = None
     labels: list[str] | None = None
     more: dict[str, list[str]] = field(default_factory=dict)
+    vectors: NDArray[Any] | None = None
 
 
 def read_documents(
-    files: Sequence[str], columns: Mapping[str, str | None], *, more: Sequence[str] = (), progress: bool | None = None
+    files: Sequence[str],
+    columns: Mapping[str, str | None],
+    *,
+    more: Sequence[str] = (),
+    vectors: str | None = None,
+    progress: bool | None = None,
 ) -> ReadDocuments:
-    """Read all of them, with progress on a terminal; InputError if that is not possible. more: other columns."""
+    """Read all of them, with progress on a terminal; ValueError if that is not possible.
+
+    more: other columns. vectors: a .npy file or a column of lists.
+    """
     given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
-    with DocumentReader(files, **given, more=more) as reader, Progress(progress).task("reading", total=0) as task:
+    source = None if vectors is None else open_vectors(vectors)
+    others = [*more, source.column] if isinstance(source, VectorColumn) else more
+    with DocumentReader(files, **given, more=others) as reader, Progress(progress).task("reading", total=0) as task:
         documents = ReadDocuments(reader.report, more={name: [] for name in more})
         for batch in reader:
             documents.texts += batch.texts
@@ -40,10 +54,13 @@ def read_documents(
             if batch.labels is not None:
                 documents.labels = documents.labels or []
                 documents.labels += batch.labels
-            for name, values in zip(more, batch.more, strict=True):
+            for name, values in zip(more, batch.more, strict=False):
                 documents.more[name] += values
+            if isinstance(source, VectorColumn):
+                source.add(batch.more[-1])
             task.advance(len(batch.texts))
         documents.report = reader.report
+        documents.vectors = None if source is None else source.finish(reader.report)
     return documents
 
 

@@ -70,7 +70,7 @@ Refit = Annotated[
     bool,
     _option(
         "--refit",
-        "Cluster all texts anew meanwhile, with the defaults of textmix cluster; ids stay where they agree.",
+        "Cluster all texts anew meanwhile, as textmix cluster --encoder none does; ids stay where they agree.",
     ),
 ]
 Events = Annotated[bool, _option("--events", "Also write what happens to clusters.")]

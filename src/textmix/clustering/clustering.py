@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.clustering.fitted_model import wrap
+from textmix.clustering.second_view import GIVEN, WORDS_ALONE, CorpusEncoder, SecondView
 from textmix.clustering.text_store import TextsInMemory, TextStore
-from textmix.corpus import Corpus
+from textmix.corpus import Corpus, Tokenizer
+from textmix.corpus.counting import is_missing
+from textmix.estimators import ConsensusMixture
 from textmix.inference.ordering import order_by_size, renumber
 from textmix.metrics import agreement
 from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
@@ -30,6 +33,7 @@ from textmix.results.run import COUNTS, Run, cluster_columns, document_columns
 from textmix.results.tables import Column
 from textmix.results.typical import Example, Typicality
 from textmix.results.words import ScoredWord
+from textmix.vectors import check_vectors
 
 _OF_THE_FIT = ("input", "guidance", "versions")  # parts of run.json that stay when a clustering is saved again
 MAX_NAME = 200  # characters
@@ -52,14 +56,61 @@ class Clustering:
         seconds: Mapping[str, float] | None = None,
         info: Mapping[str, Any] | None = None,
         names: Mapping[int, str] | None = None,
+        view: SecondView = WORDS_ALONE,
     ) -> None:
         self.estimator = estimator
         self.corpus = corpus
         self.seconds = dict(seconds or {})
         self.info = dict(info or {})
+        self.view = view
         self.model = wrap(estimator, corpus)
         self._store = texts if isinstance(texts, TextStore) else TextsInMemory(texts, len(texts))
         self._names = dict(names or {})
+
+    @classmethod
+    def from_labels(
+        cls,
+        texts: Iterable[str | None],
+        labels: Iterable[Any],
+        *,
+        vectors: Any = None,
+        ids: Iterable[Any] | None = None,
+        times: Iterable[Any] | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> Clustering:
+        """A clustering with labels of any origin: names, examples, outliers, a report, all methods of a Clustering.
+
+        One label per text. Labels that are not numbers become the names of the clusters. A text whose label is −1, None
+        or "" belongs to none: it is a cluster of its own, an outlier. `vectors`: embeddings of the texts, which new
+        texts are then assigned by too.
+        """
+        listed, given = [text if isinstance(text, str) else "" for text in texts], list(labels)
+        if len(listed) != len(given):
+            raise ValueError(f"there are {len(given):,} labels for {len(listed):,} texts; give one label per text")
+        corpus = Corpus.from_texts(listed, tokenizer or Tokenizer(), ids=ids, times=times)
+        if corpus.empty_documents.all():
+            raise ValueError("none of the texts has any words, once stop words are left out")
+        numbers, of_label = np.empty(len(given), np.int32), dict[Any, int]()
+        belongs = np.array([not (is_missing(label) or str(label).strip() in ("", "-1")) for label in given], dtype=bool)
+        if not all(isinstance(label, Hashable) for label in given):
+            raise ValueError("labels must be numbers or names, one per text")
+        for place, label in enumerate(given):
+            if belongs[place]:
+                numbers[place] = of_label.setdefault(label, len(of_label))
+        numbers[~belongs] = len(of_label) + np.arange(np.count_nonzero(~belongs))
+        source = None if vectors is None else check_vectors(vectors, len(listed))
+        estimator = ConsensusMixture().fit_labels(corpus, numbers, vectors=source)
+        view = WORDS_ALONE
+        if source is not None:
+            view = SecondView(GIVEN, None, {"name": GIVEN, "dimensions": source.n_dimensions})
+        found = estimator.labels_.tolist()
+        named = {
+            label: given[place]
+            for place, label in enumerate(found)
+            if label >= 0 and belongs[place] and isinstance(given[place], str)
+        }
+        names = {label: " ".join(name.split())[:MAX_NAME] for label, name in named.items()}
+        return cls(estimator, corpus, listed, names=names, view=view)
 
     @property
     def has_texts(self) -> bool:
@@ -215,17 +266,42 @@ class Clustering:
             if cluster.size > 1
         }
 
-    def predict(self, texts: Iterable[str | None]) -> NDArray[np.int32]:
-        """The most probable cluster of each new text; −1 if no word of it is known."""
-        return self.assign(texts).labels
+    def vectors_by_name(self) -> dict[str, NDArray[np.float32]]:
+        """The vectors of the texts of `texts_by_name`, in the same order, where the clustering holds them."""
+        members = np.split(np.argsort(self.labels, kind="stable"), np.cumsum(np.bincount(self.labels + 1)))[1:]
+        return {
+            cluster.name: self.model.vectors_of(members[cluster.index]) for cluster in self.clusters if cluster.size > 1
+        }
 
-    def predict_proba(self, texts: Iterable[str | None]) -> NDArray[np.float64]:
+    def describe_views(self) -> dict[str, Any]:
+        """What documents were seen by: words, and vectors with the encoder's name, version and hash of weights."""
+        return {"words": True, "vectors": self.view.describe()}
+
+    def view_sentence(self) -> str:
+        """What documents were seen by, in words."""
+        return self.view.sentence
+
+    def predict(self, texts: Iterable[str | None], *, vectors: Any = None) -> NDArray[np.int32]:
+        """The most probable cluster of each new text; −1 if nothing is known about it."""
+        return self.assign(texts, vectors=vectors).labels
+
+    def predict_proba(self, texts: Iterable[str | None], *, vectors: Any = None) -> NDArray[np.float64]:
         """New texts' probability of each cluster and, in the last column, of a new one."""
-        return self.model.predict_proba(self.corpus.count(texts))
+        return self.model.predict_proba(*self._read_new(texts, vectors))
 
-    def assign(self, texts: Iterable[str | None]) -> Assignments:
-        """Put new texts into the clusters, which stay as they are."""
-        return self.model.assign(self.corpus.count(texts))
+    def assign(self, texts: Iterable[str | None], *, vectors: Any = None) -> Assignments:
+        """Put new texts into the clusters, which stay as they are.
+
+        By words and vectors, as they were clustered. `vectors`: those of the new texts, one row per text, if the
+        clustering was made with vectors of your own.
+        """
+        return self.model.assign(*self._read_new(texts, vectors))
+
+    def _read_new(self, texts: Iterable[str | None], vectors: Any) -> tuple[Any, Any]:
+        """The counts of new texts, and their vectors if there is a second view."""
+        listed = texts if isinstance(texts, str | bytes) else list(texts)
+        counts = self.corpus.count(listed)  # it refuses what is not a list of texts
+        return counts, self.view.encode([text if isinstance(text, str) else "" for text in listed], vectors)
 
     def to_frame(self) -> Any:
         """`documents` as a data frame of pandas, or of polars if there is no pandas."""
@@ -257,8 +333,11 @@ class Clustering:
             raise ValueError(f"a cluster is split into two or more, not into {n_clusters!r}")
         members = np.flatnonzero(self.labels == own)
         consensus = self.model.new_consensus().set_params(n_clusters=int(n_clusters), progress=False)
+        vectors = self.model.vectors_of(members)
+        if vectors is not None and not vectors.any():
+            vectors = None  # none of these texts has one
         try:
-            parts = consensus.fit(self.corpus.counts[members]).labels_
+            parts = consensus.fit(self.corpus.counts[members], vectors=vectors).labels_
         except ValueError as error:
             raise ValueError(f"cluster {own} cannot be split: {error}") from error
         labels = self.labels.copy()
@@ -286,7 +365,7 @@ class Clustering:
 
     def _with(self, estimator: Any) -> Clustering:
         """The same texts in the clusters of another estimator; names follow most of the texts of a cluster."""
-        other = Clustering(estimator, self.corpus, self._store, seconds=self.seconds, info=self.info)
+        other = Clustering(estimator, self.corpus, self._store, seconds=self.seconds, info=self.info, view=self.view)
         named = np.array(sorted(self._names), dtype=np.int32)
         _, now = renumber(self.labels, other.labels, named)
         _, largest_parts = renumber(other.labels, self.labels, now)
@@ -330,7 +409,14 @@ class Clustering:
                 stability=self.stability,
                 agreement=self.agreement,
                 n_without_words=self.n_without_words,
-                run={**model.describe(), **self.info, "seconds": self.seconds},
+                directions=model.directions,
+                run={
+                    **model.describe(),
+                    **self.info,
+                    "views": self.describe_views(),
+                    "seen_by": self.view_sentence(),
+                    "seconds": self.seconds,
+                },
                 title=title or ", ".join(Path(file).name for file in files[:3]) or None,
                 merges=merges.result(),
             )
@@ -353,10 +439,11 @@ class Clustering:
         self._store.check_saving()
         model = self.model
         names = {str(label): name for label, name in self._names.items()}
-        described = {**model.describe(), "names": names, "seconds": self.seconds}
+        described = {**model.describe(), "views": self.describe_views(), "names": names, "seconds": self.seconds}
         if taken := (described.keys() | {"format", "version", COUNTS}) & (notes or {}).keys():
             raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
-        run = Run(model.mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores)
+        own = self.view.encoder.own if isinstance(self.view.encoder, CorpusEncoder) else None
+        run = Run(model.mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores, own)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         manifest: dict[str, Any] = {**described, **kept, **(notes or {})}
         write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)

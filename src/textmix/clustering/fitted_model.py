@@ -54,6 +54,7 @@ class FittedModel:
     stability: float | None = None
     stabilities: NDArray[np.float64] | None = None  # of the clusters
     known_clusters: Mapping[str, int] = MappingProxyType({})
+    directions: NDArray[np.float32] | None = None  # sums of the vectors of clusters, where there is a second view
 
     def __init__(self, estimator: Any, corpus: Corpus) -> None:
         self.estimator = estimator
@@ -112,23 +113,27 @@ class FittedModel:
         """Each text's probability of each cluster."""
         return self._by_label(self._attribute("probabilities_"))
 
-    def predict_proba(self, counts: scipy.sparse.csr_array) -> NDArray[np.float64]:
-        """New texts' probability of each cluster."""
-        return self._by_label(self._attribute("predict_proba")(counts))
+    def predict_proba(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> NDArray[np.float64]:
+        """New texts' probability of each cluster, by their counts, or by vectors if it was fitted to these."""
+        return self._by_label(self._attribute("predict_proba")(counts if vectors is None else vectors))
+
+    def vectors_of(self, documents: NDArray[np.int64]) -> Any:
+        """The vectors of some texts, where they are held; None otherwise."""
+        return None
 
     def _by_label(self, probabilities: Any) -> NDArray[np.float64]:
         """Probabilities with one column per cluster, by label; unchanged if they are not a table."""
         columns = np.asarray(probabilities)
         return columns[:, slots_in_order(self._found, self.labels)] if columns.ndim == 2 else columns
 
-    def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
-        """New texts in the clusters."""
-        labels = self._predict(counts)
-        labels[np.diff(counts.indptr) == 0] = -1
+    def assign(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> Assignments:
+        """New texts in the clusters, by their counts, or by vectors if it was fitted to these."""
+        labels = self._predict(counts if vectors is None else vectors)
+        labels[np.diff(counts.indptr) == 0 if vectors is None else ~vectors.any(axis=1)] = -1
         unknown = np.full(labels.size, np.nan)
         return Assignments(labels, unknown, np.zeros(labels.size, bool), unknown)
 
-    def _predict(self, counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
+    def _predict(self, counts: Any) -> NDArray[np.int32]:
         numbers = np.asarray(self._attribute("predict")(counts), dtype=np.int32)
         return renumber(self._found, self.labels, numbers)[1]
 
@@ -201,7 +206,7 @@ class _OwnModel(FittedModel):
     def _by_label(self, probabilities: Any) -> NDArray[np.float64]:
         return np.asarray(probabilities)
 
-    def _predict(self, counts: scipy.sparse.csr_array) -> NDArray[np.int32]:
+    def _predict(self, counts: Any) -> NDArray[np.int32]:
         return np.asarray(self._attribute("predict")(counts))
 
 
@@ -212,8 +217,9 @@ class _ScoredModel(_OwnModel):
     def scores(self) -> DocumentScores:
         return DocumentScores(self.estimator.probabilities_.max(axis=1), self.estimator.outlier_scores_)
 
-    def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
-        return super().assign(counts)._replace(probabilities=self.predict_proba(counts).max(axis=1))
+    def assign(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> Assignments:
+        found = super().assign(counts, vectors)
+        return found._replace(probabilities=self.predict_proba(counts, vectors).max(axis=1))
 
 
 class _FeaturePartitionModel(_ScoredModel):
@@ -245,7 +251,7 @@ class _PartitionModel(_OwnModel):
         mixture = self.mixture
         return mixture.scorer().score(self.corpus.counts, mixture.labels, mixture.n_identical, n_jobs=-1)
 
-    def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
+    def assign(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> Assignments:
         return assign_counts(self.estimator, counts)
 
     def describe(self) -> dict[str, Any]:
@@ -270,18 +276,28 @@ class _ConsensusModel(_PartitionModel):
         self.stability = estimator.stability_
         self.stabilities = estimator.cluster_stabilities_
         self.known_clusters = estimator.known_clusters_
+        self.directions = estimator.directions_
 
     @cached_property
     def scores(self) -> DocumentScores:
+        if self.estimator.has_vectors_:
+            return DocumentScores(self.estimator.own_probabilities(), self.outlier_scores)
         return super().scores._replace(outlier_scores=self.outlier_scores)
 
     @property
     def outlier_scores(self) -> NDArray[np.float64]:
         return self.estimator.outlier_scores_
 
-    def assign(self, counts: scipy.sparse.csr_array) -> Assignments:
-        found = super().assign(counts)
-        scores = self.estimator.score_new(counts, found.labels) if found.labels.size else found.outlier_scores
+    def predict_proba(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> NDArray[np.float64]:
+        return self.estimator.predict_proba(counts, vectors=vectors)
+
+    def vectors_of(self, documents: NDArray[np.int64]) -> Any:
+        held = self.mixture.vectors
+        return None if held is None else held.of(documents)
+
+    def assign(self, counts: scipy.sparse.csr_array, vectors: Any = None) -> Assignments:
+        found = assign_counts(self.estimator, counts, vectors)
+        scores = self.estimator.score_new(counts, found.labels, vectors) if found.labels.size else found.outlier_scores
         return found._replace(outlier_scores=scores, outliers=self.estimator.are_outliers(scores))
 
     @property

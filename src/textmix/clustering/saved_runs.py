@@ -5,28 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from textmix.clustering.clustering import Clustering
 from textmix.clustering.fitted_model import MODELS
+from textmix.clustering.second_view import OWN, SecondView, restore_view
 from textmix.clustering.text_store import TextsInMemory, TextsOnDisk, TextStore
 from textmix.corpus import Corpus
 from textmix.corpus.matrix import sum_by_cluster
 from textmix.corpus.saved_files import inner_folder
-from textmix.corpus.saved_values import check_number
+from textmix.corpus.saved_values import check_entries, check_number, check_type
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.results.folder import RUN_FILE, read_manifest
 from textmix.results.mixture import NOT_STORED, FittedMixture
 from textmix.results.mixture_values import check_unit
-from textmix.results.run import CORPUS_FOLDER, COUNTS, MODEL_FOLDER, ON_DISK
+from textmix.results.run import CORPUS_FOLDER, COUNTS, MODEL_FOLDER, ON_DISK, read_own_vectors
 from textmix.results.typical import KeptExamples
 
 
-def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[str]] | None = None) -> Clustering:
-    """Load a saved clustering. If a tokenizer of your own split its texts, new texts need it again."""
+def load(
+    folder: str | os.PathLike[str],
+    *,
+    tokenizer: Callable[[str], Iterable[str]] | None = None,
+    encoder: Any = None,
+) -> Clustering:
+    """Load a saved clustering.
+
+    If a tokenizer of your own split its texts, or an encoder of your own made their vectors, new texts need it again.
+    """
     info = read_manifest(folder)
     folder = Path(folder)
     is_large = info.get(COUNTS) == ON_DISK
@@ -44,7 +54,8 @@ def load(folder: str | os.PathLike[str], *, tokenizer: Callable[[str], Iterable[
         _check_statistics(estimator, corpus, fitted, folder)
         store = TextsInMemory(None, corpus.n_documents, folder)
     names = _read_names(info.get("names", {}), n_clusters, folder)
-    return Clustering(estimator, corpus, store, seconds=seconds, info=info, names=names)
+    view = _read_view(info, corpus, fitted, encoder, folder)
+    return Clustering(estimator, corpus, store, seconds=seconds, info=info, names=names, view=view)
 
 
 def _make_estimator(fitted: FittedMixture, folder: Path) -> Any:
@@ -85,6 +96,25 @@ def _check_statistics(estimator: PartitionMixture, corpus: Corpus, fitted: Fitte
         raise ValueError(
             f'the model and the corpus in "{folder}" do not belong together ({error}); cluster again'
         ) from error
+
+
+def _read_view(
+    info: Mapping[str, Any], corpus: Corpus, fitted: FittedMixture, encoder: Any, folder: Path
+) -> SecondView:
+    """Where the vectors of new texts come from; words alone if the model has no vectors."""
+    if fitted.vectors is None:
+        return restore_view(None, corpus, None, encoder)
+    try:
+        check_type("views", info.get("views"), Mapping)
+        described = info["views"].get("vectors")
+        check_entries("views: vectors", described, str, int, NoneType)
+        check_type("views: vectors: name", described.get("name"), str)
+    except ValueError as error:
+        raise ValueError(f'"{folder / RUN_FILE}" is damaged ({error}); cluster again') from error
+    own = None
+    if described["name"] == OWN:  # an earlier run may have left such a folder too
+        own = read_own_vectors(folder, corpus.n_words, fitted.vectors.n_dimensions)
+    return restore_view(described, corpus, own, encoder)
 
 
 def _read_names(names: Mapping[str, str], n_clusters: int, folder: Path) -> dict[int, str]:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from textmix.clustering.clustering import Clustering
 from textmix.clustering.fitted_model import MODELS
+from textmix.clustering.second_view import AUTO as AUTO_ENCODER
+from textmix.clustering.second_view import GIVEN, OWN, WORDS_ALONE, SecondView, check_encoder, choose_view
 from textmix.corpus import Corpus, Tokenizer
 from textmix.engines.threads import count_threads
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.estimators.gibbs_mixture import GibbsMixture
 from textmix.estimators.partition_mixture import PartitionMixture
+from textmix.vectors import VectorSource
 
 AUTO = "auto"
 DEFAULT_MAX_CLUSTERS = 500
@@ -64,6 +67,11 @@ class TextClusterer(ClusterMixin, BaseEstimator):
     n_clusters : int, default=None
         "consensus": exactly so many clusters; None: as many as are found. "dirichlet-multinomial": an upper bound;
         None: 500, or the number of texts if that is smaller.
+    encoder : "auto", "static", "own", "sentence-transformers:NAME", "model2vec:NAME", object or None, default="auto"
+        "consensus": what makes a vector of each text, a second view beside its words. "static": the word vectors that
+        come with textmix, for English; "own": made from the texts themselves (TF-IDF, truncated SVD); an object with
+        `.encode(list of texts)`, such as a SentenceTransformer, or a function. None: words alone. "auto": "static" if
+        the texts are English, otherwise None. With an estimator as the model, it is fitted to the vectors.
     granularity : "coarse", "medium", "fine" or float, default=None
         "consensus": coarser or finer clusters; as a number 1 is medium, more is finer.
     seed_words : {name: words}, default=None
@@ -101,6 +109,7 @@ max_document_frequency
     model: Any = AUTO
     _: KW_ONLY
     n_clusters: int | None = None
+    encoder: Any = AUTO_ENCODER
     granularity: str | float | None = None
     alpha: float | str | None = None
     beta: float | str | None = None
@@ -144,8 +153,12 @@ max_document_frequency
         ids: Iterable[Any] | None = None,
         labels: Iterable[Any] | None = None,
         times: Iterable[Any] | None = None,
+        vectors: Any = None,
     ) -> Self:
         """Cluster texts. `ids`, `labels` and `times` are kept beside the texts in tables and the report, not used.
+
+        vectors: your own embeddings of the texts, one row per text, instead of an encoder's; a row of zeros is a text
+        without a vector.
 
         y: the cluster of each text where it is known, by number or name; −1, None or "" elsewhere. Texts of one are
         kept together, those of two apart; others join them or form clusters of their own. sample_weight: how much each
@@ -158,18 +171,32 @@ max_document_frequency
         n_documents = int(np.count_nonzero(~corpus.empty_documents))
         check_words(len(texts), n_documents)
         counted = time.perf_counter()
+        texts = [text if isinstance(text, str) else "" for text in texts]
         model = self.make_model(n_documents)
+        view, source = self._second_view(model, vectors, corpus, texts)
         if isinstance(model, ConsensusMixture):
-            self.model_ = model.fit(corpus, y, sample_weight, examples=self._examples(corpus))
+            examples, example_counts = self._example_texts(), {}
+            for name, group in examples.items():
+                example_counts[name] = _count_examples(name, group, corpus)
+            self.model_ = model.fit(
+                *(corpus, y, sample_weight),
+                vectors=source,
+                examples=example_counts,
+                example_vectors=None if source is None else self._encode_examples(examples, view),
+            )
         else:
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if given is not None:
                     raise ValueError(f"{name} is for the model 'consensus', not for {type(model).__name__}")
-            self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
+            if source is not None:
+                self.model_ = model.fit(source.rows(np.arange(len(texts))))
+            else:
+                self.model_ = model.fit(corpus if isinstance(model, DocumentMixture) else corpus.counts)
+        if isinstance(model, ConsensusMixture) and not self.model_.has_vectors_:
+            view = WORDS_ALONE  # no text has a vector
         seconds = {"counting": counted - started, "sampling": time.perf_counter() - counted}
         self.corpus_ = corpus
-        texts = [text if isinstance(text, str) else "" for text in texts]
-        self.clustering_ = Clustering(self.model_, corpus, texts, seconds=seconds)
+        self.clustering_ = Clustering(self.model_, corpus, texts, seconds=seconds, view=view)
         self.labels_ = self.clustering_.labels
         self.n_clusters_ = self.clustering_.n_clusters
         return self
@@ -178,39 +205,73 @@ max_document_frequency
         """`fit` and its labels."""
         return self.fit(X, y, **known).labels_
 
-    def _examples(self, corpus: Corpus) -> dict[str, Any]:
-        """Documents of known clusters, in the columns of a corpus: texts, or one that is made of seed words."""
-        examples: dict[str, Any] = {}
+    def _second_view(
+        self, model: Any, vectors: Any, corpus: Corpus, texts: Sequence[str]
+    ) -> tuple[SecondView, VectorSource | None]:
+        """Where vectors come from, and those of the texts; for all but a consensus only if they are asked for."""
+        is_default = self.encoder is None or (isinstance(self.encoder, str) and self.encoder == AUTO_ENCODER)
+        if not isinstance(model, ConsensusMixture) and vectors is None and is_default:
+            return WORDS_ALONE, None
+        if isinstance(model, GibbsMixture):
+            raise ValueError(f"{type(model).__name__} is a model of words; vectors are for a consensus of runs")
+        if vectors is not None and not is_default:
+            raise ValueError("vectors are given, so an encoder is not needed; leave out one of them")
+        return choose_view(self._encoder(), vectors, corpus, texts, self.random_state)
+
+    def _encoder(self) -> Any:
+        """The encoder's setting; by default that of the frozen clusters, if there are any."""
+        is_default = isinstance(self.encoder, str) and self.encoder == AUTO_ENCODER
+        if not is_default or not isinstance(self.frozen, Clustering):
+            return self.encoder
+        view = self.frozen.view
+        if view.name == OWN:
+            return OWN  # made anew: those of the frozen texts have other words
+        if view.name not in (None, GIVEN) and view.encoder is None:
+            warnings.warn(
+                f'the frozen clusters were made with the encoder "{view.name}", which is not at hand; '
+                "give it as encoder, or load the run with it",
+                stacklevel=5,
+            )
+        return self.encoder if view.name is not None and view.encoder is None else view.encoder
+
+    def _example_texts(self) -> dict[str, _Examples]:
+        """Texts of known clusters, and seed words, by name."""
         _warn_of_shared_words(self.seed_words or {})
-        for name, texts in _texts_by_name(self.frozen).items():
-            examples[name] = corpus.count(texts)
+        examples = {name: _Examples(texts) for name, texts in _texts_by_name(self.frozen).items()}
         for name, words in (self.seed_words or {}).items():
             if isinstance(words, str) or not isinstance(words, Iterable):
                 raise ValueError(f"seed_words of {name!r} is a single {type(words).__name__}; give a list of words")
-            words = [str(word) for word in words]
-            counts = corpus.count([" ".join(words)] * SEED_COUNT)
-            if counts.nnz == 0:
-                shown = ", ".join(words) or "none given"
-                raise ValueError(f"no text has a seed word of {name!r} ({shown}), or they are stop words")
-            together = csr_array(counts.sum(axis=0)[np.newaxis])
-            if together.nnz == 1:
-                _warn_of_missing_words(name, words, corpus)
-            examples[name] = csr_array(vstack((examples[name], together))) if name in examples else together
+            texts = examples[name].texts if name in examples else []
+            examples[name] = _Examples(texts, [str(word) for word in words])
         return examples
 
-    def predict(self, X: Iterable[str | None]) -> NDArray[np.int32]:
-        """The most probable cluster of each new text; −1 if no word of it is known."""
-        check_is_fitted(self)
-        return self.clustering_.predict(X)
+    def _encode_examples(self, examples: Mapping[str, _Examples], view: SecondView) -> dict[str, Any] | None:
+        """The vectors of texts of known clusters and of seed words; of vectors that were given, those of a frozen run.
 
-    def predict_proba(self, X: Iterable[str | None]) -> NDArray[np.float64]:
-        """New texts' probability of each cluster and, in the last column, of a new one."""
+        A document of seed words has the vector of these words.
+        """
+        if view.encoder is not None:
+            return {name: view.encoder.encode(each.as_texts()) for name, each in examples.items()}
+        if isinstance(self.frozen, Clustering) and self.frozen.view.name == GIVEN:
+            by_name = self.frozen.vectors_by_name()
+            # A document of seed words comes last; of vectors that were given it has none.
+            return {name: np.pad(rows, ((0, bool(examples[name].words)), (0, 0))) for name, rows in by_name.items()}
+        return None
+
+    def predict(self, X: Iterable[str | None], *, vectors: Any = None) -> NDArray[np.int32]:
+        """The most probable cluster of each new text; −1 if nothing is known about it. vectors: as in `fit`."""
         check_is_fitted(self)
-        return self.clustering_.predict_proba(X)
+        return self.clustering_.predict(X, vectors=vectors)
+
+    def predict_proba(self, X: Iterable[str | None], *, vectors: Any = None) -> NDArray[np.float64]:
+        """New texts' probability of each cluster and, in the last column, of a new one. vectors: as in `fit`."""
+        check_is_fitted(self)
+        return self.clustering_.predict_proba(X, vectors=vectors)
 
     def check_settings(self, *, on_disk: bool = False) -> None:
         """Raise ValueError if a setting is wrong, before any text is read."""
         self.make_tokenizer()
+        check_encoder(self.encoder)
         model = self.make_model(1, on_disk=on_disk)
         for name in ("seed_words", "frozen"):
             if getattr(self, name) is not None and not isinstance(model, ConsensusMixture):
@@ -284,18 +345,46 @@ def cluster(
     ids: Iterable[Any] | None = None,
     labels: Iterable[Any] | None = None,
     times: Iterable[Any] | None = None,
+    vectors: Any = None,
     **settings: Any,
 ) -> Clustering:
     """Cluster texts. Settings are those of `TextClusterer`; none is needed.
 
-    The most useful: `n_clusters`, `granularity` ("coarse", "fine"), `language`, `stop_words`, `stem`, `seed_words`,
-    `frozen`, `duplicates`, `outlier_threshold`, `model`.
+    The most useful: `n_clusters`, `granularity` ("coarse", "fine"), `encoder` (what makes vectors of the texts),
+    `language`, `stop_words`, `stem`, `seed_words`, `frozen`, `duplicates`, `outlier_threshold`, `model`.
 
-    `y` and `sample_weight`, one for each text, are as in `TextClusterer.fit`. `ids`, `labels` and `times` (dates, or
-    ISO 8601 such as "2024-03-04T06:02:53Z") are kept beside the texts in tables and the report; they influence nothing.
+    `vectors`: your own embeddings of the texts, one row per text. `y` and `sample_weight`, one for each text, are as in
+    `TextClusterer.fit`. `ids`, `labels` and `times` (dates, or ISO 8601 such as "2024-03-04T06:02:53Z") are kept beside
+    the texts in tables and the report; they influence nothing.
     """
     clusterer = TextClusterer(random_state=random_state, **settings)
-    return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels, times=times).clustering_
+    return clusterer.fit(texts, y, sample_weight, ids=ids, labels=labels, times=times, vectors=vectors).clustering_
+
+
+class _Examples(NamedTuple):
+    """What is known of a cluster beforehand: texts of it, and words that its texts are likely to have."""
+
+    texts: list[str]
+    words: Sequence[str] = ()
+
+    def as_texts(self) -> list[str]:
+        """The texts, the words as one more."""
+        return [*self.texts, *([" ".join(self.words)] if self.words else [])]
+
+
+def _count_examples(name: str, examples: _Examples, corpus: Corpus) -> csr_array:
+    """The counts of texts of a known cluster and of a document that is made of seed words."""
+    counts, words = corpus.count(examples.texts), examples.words
+    if not words:
+        return counts
+    seeds = corpus.count([" ".join(words)] * SEED_COUNT)
+    if seeds.nnz == 0:
+        shown = ", ".join(words) or "none given"
+        raise ValueError(f"no text has a seed word of {name!r} ({shown}), or they are stop words")
+    together = csr_array(seeds.sum(axis=0)[np.newaxis])
+    if together.nnz == 1:
+        _warn_of_missing_words(name, words, corpus)
+    return csr_array(vstack((counts, together))) if examples.texts else together
 
 
 def _warn_of_shared_words(seed_words: Mapping[str, Iterable[str]]) -> None:

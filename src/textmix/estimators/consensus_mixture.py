@@ -18,32 +18,37 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.corpus import Corpus
 from textmix.corpus.matrix import sum_by_cluster
 from textmix.estimators.counts import check_counts
-from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.estimators.prior_knowledge import (
     PriorKnowledge,
     arrange,
     know_identical,
     read_knowledge,
 )
-from textmix.inference.consensus import (
+from textmix.estimators.two_view_mixture import ArrangedVectors, TwoViewMixture, as_source
+from textmix.inference.consensus import check_number, cluster_stabilities, mean_trace, split_off
+from textmix.inference.consensus_fit import (
+    MAX_SAMPLED,
     ConsensusSettings,
-    check_number,
-    cluster_stabilities,
-    mean_trace,
-    split_off,
+    Found,
+    fit_consensus,
+    hold_vectors,
+    make_pooled,
+    place_others,
 )
-from textmix.inference.consensus_fit import fit_consensus, place_others
 from textmix.inference.identical import are_first, group_identical
 from textmix.inference.known_clusters import labels_of_known
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.merging import Merges, merge_documents
+from textmix.inference.merging import Merges, merge_by_both, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
 from textmix.inference.partition import score_labels
+from textmix.inference.pooling import DocumentVectors
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
+from textmix.inference.views.words import WordSettings
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
+from textmix.vectors.source import ArrayVectors, VectorSource
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
@@ -51,24 +56,28 @@ ALL, ONCE = "all", "once"
 
 
 @dataclass(eq=False, repr=False)
-class ConsensusMixture(PartitionMixture):
-    """What many short runs of a Dirichlet-multinomial mixture agree on; no setting is needed.
+class ConsensusMixture(TwoViewMixture):
+    """What many short runs agree on: of a mixture of words, and of one of vectors if there are any.
 
-    Each run samples the mixture from random clusters, and of each document sees at most `n_words` words, drawn anew;
-    words of a single document count for nothing. The documents' labels in all runs are then their "words" for the same
-    model once more. Clusters are those of this second step; their words are counted in whole documents. Of more than
-    50,000 documents the runs see a random sample; then the parallel sampler goes over all documents, those of the
-    sample too: one sweep, and greedy passes, in which each goes to its most probable cluster by all of its words.
+    Each run on words samples a Dirichlet-multinomial mixture from random clusters, and of each document sees at most
+    `n_words` words, drawn anew; words of a single document count for nothing. With vectors as many runs more sample a
+    von Mises-Fisher mixture of these, each in half of the dimensions. The documents' labels in all runs are then their
+    "words" for the first model once more. Clusters are those of this second step; their words are counted in whole
+    documents.
+
+    Above 50,000 documents, the runs see a random sample. The others join its clusters: by words alone the parallel
+    sampler goes over all documents, those of the sample too, in one sweep and greedy passes by all of their words; with
+    vectors each other document gets its most probable cluster by both.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Exactly so many clusters: those found are merged; if they are too few, finer ones are looked for, and documents
-        that fit their cluster least are split off. None: as many as are found.
+        Exactly this many clusters: those found are merged; if they are too few, finer ones are looked for, and
+        documents that fit their cluster least are split off. None: as many as are found.
     granularity : "coarse", "medium", "fine" or float, default="medium"
         How readily runs that differ are taken for finer clusters; as a number, 1 is medium, more is finer.
     n_runs : int, default=10
-        Runs that are to agree.
+        Runs on words, and as many on vectors, that are to agree.
     n_words : int, default=40
         Words that a run sees of a document; all, if counts are not whole numbers.
     n_start_clusters : int, default=500
@@ -103,14 +112,14 @@ class ConsensusMixture(PartitionMixture):
     known_clusters_ : dict
         The label of each cluster that was known by y or examples, by name; −1 if none of the documents is in it.
     merges_ : Merges
-        The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information. (Of
-        more than 2,000 clusters the smallest are taken together first.)
+        The hierarchy: how clusters are merged one by one, each time the two whose merging loses least information; with
+        vectors by Ward's criterion on both views. (Of more than 2,000 clusters the smallest are taken together first.)
     probabilities_, outliers_, outlier_scores_
         See their own descriptions; computed on request.
     trace_ : dict of arrays, one entry a sweep
-        n_clusters, n_moved, log_joint, seconds: means over the runs.
-    n_runs_
-        Runs that were finished.
+        n_clusters, n_moved, log_joint, seconds: means over the runs on words.
+    n_runs_, n_vector_runs_
+        Runs that were finished, and how many of them were on vectors.
     n_iter_, converged_, log_joint_
         Sweeps of a run; whether the second step ended at a fixed point; log p(labels, words) of whole documents.
     """
@@ -150,7 +159,14 @@ class ConsensusMixture(PartitionMixture):
     progress: bool | None = None
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, examples: Mapping[Any, Any] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        vectors: Any = None,
+        examples: Mapping[Any, Any] | None = None,
+        example_vectors: Mapping[Any, Any] | None = None,
     ) -> Self:
         """Find the clusters of X: documents × words, counts sparse or dense, or a Corpus.
 
@@ -163,12 +179,18 @@ class ConsensusMixture(PartitionMixture):
         form. Runs see half of the documents at least: if weights differ widely, the largest count as less. Known
         documents count in full; sizes and words count every document once.
 
-        examples: other documents of known clusters, {name: counts}, with the columns of X.
+        vectors: one row per document, such as sentence embeddings: a second view, on which as many runs are made. Only
+        directions count; a row of zeros is a document without a vector.
+
+        examples: other documents of known clusters, {name: counts}, with the columns of X; example_vectors: their
+        vectors, {name: rows}.
         """
         self._validate_params()
         counts, whole = check_counts(self, X, reset=True)
+        source = None if vectors is None else as_source(vectors, counts.shape[0])
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
-        knowledge = read_knowledge(self, counts, y, sample_weight, examples)
+        n_dimensions = None if source is None else source.n_dimensions
+        knowledge = read_knowledge(self, counts, y, sample_weight, examples, example_vectors, n_dimensions)
         whole = whole and bool((knowledge.examples.data == np.floor(knowledge.examples.data)).all())
         unit = 1.0 / fixed_point_scale(float(counts.sum()) + float(knowledge.examples.sum()), whole)
         knowledge = know_identical(counts, knowledge, unit)
@@ -177,7 +199,14 @@ class ConsensusMixture(PartitionMixture):
         documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
         seed, progress = seed_from(self.random_state), Progress(self.progress)
         n_examples = knowledge.example_of.size
-        found = fit_consensus(documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress)
+        if source is not None and counts.shape[0] <= MAX_SAMPLED:
+            source = ArrayVectors(source.rows(np.arange(counts.shape[0])))  # each is encoded once
+        arranged = None
+        if source is not None and knowledge.example_vectors is not None:
+            arranged = ArrangedVectors(source, rows, knowledge.example_vectors)
+        found = fit_consensus(
+            documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress, arranged
+        )
         own = rows < counts.shape[0]
         labels = np.full(counts.shape[0], -1, np.int32)
         labels[rows[own]] = found.labels[own]
@@ -185,34 +214,78 @@ class ConsensusMixture(PartitionMixture):
         is_known = has_words & (knowledge.known >= 0)
         labels[is_known] = clusters[knowledge.known[is_known]]
         labels, clusters = renumber(labels, order_by_size(labels), clusters)
+        held = None if source is None else self._hold(source, found, rows, own)
         if (has_words & (labels < 0)).any():
             word_counts = self._count_words(counts, whole, labels)
             prior = self._prior(word_counts.shape[0])
-            placed = place_others(counts, whole, labels, word_counts, float(self.beta), prior, unit)
+            placed = place_others(
+                *(counts, whole, labels, word_counts, float(self.beta), prior, unit, source, held, self.n_jobs)
+            )
             labels, clusters = renumber(labels, placed, clusters)
+        sampled = found.rows[own[found.rows]]  # places in rows
         if self.n_clusters is not None:
             number = int(self.n_clusters)
-            labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number)
+            labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number, held)
         known = dict(zip(knowledge.names, clusters.tolist(), strict=True))
-        self.n_runs_ = len(found.runs)
-        sampled = found.rows[own[found.rows]]  # places in rows
+        self.n_runs_, self.n_vector_runs_ = len(found.runs), found.n_vector_runs
         self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[sampled]
         return self._set_labels(
-            *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known))
+            *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known), held)
         )
+
+    @staticmethod
+    def _hold(
+        source: VectorSource, found: Found, rows: NDArray[np.int64], own: NDArray[np.bool_]
+    ) -> DocumentVectors | None:
+        """The vectors that are kept: of all documents, or of those that the runs saw where there are too many.
+
+        None if no document has one.
+        """
+        if source.n_documents <= MAX_SAMPLED:
+            held = hold_vectors(source, np.arange(source.n_documents))
+            return held if held.matrix.any() else None
+        if found.vectors is None:
+            return None
+        is_own = own[found.rows]
+        documents = rows[found.rows[is_own]]
+        order = np.argsort(documents)
+        return replace(found.vectors, rows=documents[order], matrix=found.vectors.matrix[is_own][order])
+
+    def fit_labels(self, X: Any, labels: NDArray[np.int32], *, vectors: Any = None) -> Self:
+        """Take labels of any origin for the clusters of X, numbered by falling size; nothing is sampled.
+
+        Documents without words get −1. Words, outliers, hierarchy and prediction are those of these clusters.
+        """
+        self._validate_params()
+        counts, whole = check_counts(self, X, reset=True)
+        self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
+        self._runs, self._rows = np.empty((0, 0), np.int32), np.empty(0, np.int64)
+        held = None
+        if vectors is not None:
+            source = as_source(vectors, counts.shape[0])
+            rows = np.arange(counts.shape[0])
+            if rows.size > MAX_SAMPLED:
+                rows = np.sort(np.random.default_rng(seed_from(self.random_state)).permutation(rows)[:MAX_SAMPLED])
+            held = hold_vectors(source, rows)
+        own = order_by_size(np.where(np.diff(counts.indptr) > 0, labels, -1).astype(np.int32))
+        return self._set_labels(counts, whole, own, {}, True, {}, np.empty(0, np.int64), held)
 
     def fit_predict(self, X: Any, y: Any = None, **known: Any) -> NDArray[np.int32]:
         """`fit` and its labels."""
         return self.fit(X, y, **known).labels_
 
     def _settings(self) -> ConsensusSettings:
-        return ConsensusSettings(
+        words = WordSettings(
             int(self.n_runs),
             int(self.n_words),
             int(self.n_start_clusters),
             float(self.alpha),
             float(self.beta),
             int(self.n_sweeps),
+        )
+        return ConsensusSettings(
+            words,
+            int(self.n_runs),
             GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else float(self.granularity),
             None if self.n_clusters is None else int(self.n_clusters),
         )
@@ -225,6 +298,7 @@ class ConsensusMixture(PartitionMixture):
         knowledge: PriorKnowledge,
         unit: float,
         number: int,
+        vectors: DocumentVectors | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Labels of so many clusters, and those of the known ones, which are kept apart if that can be."""
         n_found = int(labels.max(initial=-1)) + 1
@@ -232,7 +306,7 @@ class ConsensusMixture(PartitionMixture):
         if n_found < number:
             numbered = split_off(counts, labels, number, unit, knowledge.known)
         elif n_found > number:
-            numbered = self._merge(counts, labels, unit, apart).cut_labels(labels, number)
+            numbered = self._merge(counts, labels, unit, apart, vectors).cut_labels(labels, number)
         labels, clusters = renumber(labels, numbered, clusters)
         is_known = (labels >= 0) & (knowledge.known >= 0)
         clusters[knowledge.known[is_known]] = labels[is_known]  # what was split off is none of these
@@ -250,6 +324,7 @@ class ConsensusMixture(PartitionMixture):
         converged: bool,
         known_clusters: dict[str, int],
         known_documents: NDArray[np.int64],
+        vectors: DocumentVectors | None = None,
     ) -> Self:
         """Make these labels, by falling size, the fitted ones."""
         n_found = int(labels.max(initial=-1)) + 1
@@ -260,8 +335,13 @@ class ConsensusMixture(PartitionMixture):
             stabilities = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
         if self.duplicates == ONCE:
             word_counts = self._count_words(counts, whole, partition.labels)
+        if vectors is not None:
+            beta, prior = float(self.beta), self._prior(n_found)
+            pooled = make_pooled(counts, whole, partition.labels, word_counts, beta, prior, vectors)
+            vectors = replace(vectors, weights=pooled.weights)
         return self._set_fitted(
             *(partition, word_counts, counts, "consensus"),
+            vectors=vectors,
             stabilities=stabilities,
             known_clusters=known_clusters,
             known_documents=known_documents,
@@ -287,10 +367,18 @@ class ConsensusMixture(PartitionMixture):
         return sum_by_cluster(counts, self._labels_that_count(counts, labels, unit), int(labels.max(initial=-1)) + 1)
 
     def _merge(
-        self, counts: scipy.sparse.csr_array, labels: NDArray[np.int32], unit: float, apart: NDArray[np.bool_]
+        self,
+        counts: scipy.sparse.csr_array,
+        labels: NDArray[np.int32],
+        unit: float,
+        apart: NDArray[np.bool_],
+        vectors: DocumentVectors | None,
     ) -> Merges:
         """How the clusters of documents are merged; those to be kept `apart` when there are no others left."""
-        return merge_documents(counts, self._labels_that_count(counts, labels, unit), int(self.n_words), apart)
+        counted = self._labels_that_count(counts, labels, unit)
+        if vectors is not None:
+            return merge_by_both(counts, counted, vectors, apart)
+        return merge_documents(counts, counted, int(self.n_words), apart)
 
     def _prior(self, n_clusters: int) -> Prior:
         return finite_dirichlet(max(int(self.n_start_clusters), n_clusters), float(self.alpha))
@@ -313,11 +401,15 @@ class ConsensusMixture(PartitionMixture):
         """How much more probable a document's words are in the collection at large than in its cluster without it.
 
         The mean over words of the logarithm of the ratio (results/background.py): above 0 a document might as well be
-        words of all clusters. NaN without words.
+        words of all clusters. With vectors, `score_vectors` is added. NaN without words.
         """
         check_is_fitted(self)
         if "_outlier_scores" not in self.__dict__:
-            self._outlier_scores = self._background.score(self._training_counts(), self.labels_, own=True)
+            counts, vectors = self._training_counts(), self._fitted.vectors
+            scores = self._background.score(counts, self.labels_, own=True)
+            if vectors is not None:
+                scores[vectors.rows] += self.score_vectors(vectors.units, self.labels_[vectors.rows], own=True)
+            self._outlier_scores = scores
         return self._outlier_scores
 
     @property
@@ -340,11 +432,17 @@ class ConsensusMixture(PartitionMixture):
         lone, scores = self._lone_and_scores
         return np.asarray(lone | (scores > threshold + ROUNDING))
 
-    def score_new(self, X: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    def score_new(self, X: Any, labels: NDArray[np.int32], vectors: Any = None) -> NDArray[np.float64]:
         """Outlier scores of new documents in the clusters of these labels; NaN where that is −1."""
         check_is_fitted(self)
         counts = check_counts(self, X, reset=False).matrix
-        return self._background.score(counts, labels, own=False)
+        scores = self._background.score(counts, labels, own=False)
+        if vectors is not None:
+            units = self.check_new_vectors(vectors, counts.shape[0])
+            has_words = np.diff(counts.indptr) > 0
+            scores[~has_words & units.any(axis=1) & (labels >= 0)] = 0.0  # words say nothing
+            scores += self.score_vectors(units, labels, own=False)
+        return scores
 
     def are_outliers(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether outlier scores are above `outlier_threshold`."""
@@ -373,7 +471,9 @@ class ConsensusMixture(PartitionMixture):
         check_is_fitted(self)
         if "_merges" not in self.__dict__:
             apart = are_among(self._known_labels(), self.n_clusters_)
-            self._merges = self._merge(self._training_counts(), self.labels_, self._fitted.unit, apart)
+            self._merges = self._merge(
+                self._training_counts(), self.labels_, self._fitted.unit, apart, self._fitted.vectors
+            )
         return self._merges
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
@@ -397,6 +497,7 @@ class ConsensusMixture(PartitionMixture):
             *(self._training_counts(), fitted.unit == 1.0, labels, fitted.trace, fitted.converged),
             dict(zip(fitted.known_clusters, known.tolist(), strict=True)),
             fitted.known_documents,
+            fitted.vectors,
         )
 
     def _known_labels(self) -> NDArray[np.int32]:

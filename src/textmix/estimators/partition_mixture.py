@@ -17,6 +17,7 @@ from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.partition import FittedPartition, score_labels
+from textmix.inference.pooling import DocumentVectors
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
@@ -47,6 +48,7 @@ class PartitionMixture(DocumentMixture):
         stabilities: NDArray[np.float64] | None = None,
         known_clusters: dict[str, int] | None = None,
         known_documents: NDArray[np.int64] | None = None,
+        vectors: DocumentVectors | None = None,
     ) -> Self:
         """Make a partition the fitted one; counts are None where they were never in memory as a whole."""
         alpha = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
@@ -70,6 +72,7 @@ class PartitionMixture(DocumentMixture):
             stabilities=np.empty(0) if stabilities is None else stabilities,
             known_clusters=known_clusters or {},
             known_documents=np.empty(0, np.int64) if known_documents is None else known_documents,
+            vectors=vectors,
         )
         return self._set_counts(counts)
 

@@ -15,6 +15,7 @@ from textmix.corpus.counting import is_missing
 from textmix.estimators.counts import check_counts
 from textmix.inference.identical import are_first, group_identical
 from textmix.inference.known_clusters import GuidedDocuments, chances_of
+from textmix.vectors.source import check_vectors
 
 UNKNOWN = -1
 
@@ -27,6 +28,7 @@ class PriorKnowledge(NamedTuple):
     examples: scipy.sparse.csr_array  # documents of known clusters that are not among those to be clustered
     example_of: NDArray[np.int32]
     weights: NDArray[np.float64] | None  # how much each document counts
+    example_vectors: NDArray[np.float32] | None = None  # where there is a second view; zeros for those without
 
     @property
     def n_known(self) -> int:
@@ -40,8 +42,13 @@ def read_knowledge(
     y: Any,
     sample_weight: Any,
     examples: Mapping[Any, Any] | None,
+    example_vectors: Mapping[Any, Any] | None = None,
+    n_dimensions: int | None = None,
 ) -> PriorKnowledge:
-    """Check what a user gives beside the counts."""
+    """Check what a user gives beside the counts; n_dimensions: of the vectors of the documents, None without.
+
+    Examples without words count by their vectors, if they have any.
+    """
     n_documents = counts.shape[0]
     names: dict[str, int] = {}
     known = np.full(n_documents, -1, np.int32)
@@ -52,12 +59,15 @@ def read_knowledge(
         for document, value in enumerate(given.tolist()):
             if not (is_missing(value) or value == UNKNOWN or str(value).strip() in ("", str(UNKNOWN))):
                 known[document] = names.setdefault(_name_of(value), len(names))
-    matrices, example_of = [], []
+    matrices, example_of, vectors = [], [], [np.zeros((0, n_dimensions or 0), np.float32)]
     if examples is not None and not isinstance(examples, Mapping):
         raise ValueError(f"examples must be {{name: counts}}, not {type(examples).__name__}")
     for name, rows in (examples or {}).items():
         matrix = check_counts(estimator, rows, reset=False).matrix
-        matrices.append(matrix[np.diff(matrix.indptr) > 0])
+        own = _check_example_vectors(name, example_vectors, matrix.shape[0], n_dimensions or 0)
+        kept = (np.diff(matrix.indptr) > 0) | own.any(axis=1)
+        matrices.append(matrix[kept])
+        vectors.append(own[kept])
         cluster = names.setdefault(_name_of(name), len(names))
         example_of.append(np.full(matrices[-1].shape[0], cluster, np.int32))
     if matrices:
@@ -65,7 +75,25 @@ def read_knowledge(
     else:
         stacked = scipy.sparse.csr_array((0, counts.shape[1]), dtype=counts.dtype)
     weights = None if sample_weight is None else check_weights(sample_weight, n_documents)
-    return PriorKnowledge(list(names), known, stacked, np.concatenate([*example_of, np.empty(0, np.int32)]), weights)
+    clusters = np.concatenate([*example_of, np.empty(0, np.int32)])
+    held = None if n_dimensions is None else np.concatenate(vectors)
+    return PriorKnowledge(list(names), known, stacked, clusters, weights, held)
+
+
+def _check_example_vectors(
+    name: Any, given: Mapping[Any, Any] | None, n_examples: int, n_dimensions: int
+) -> NDArray[np.float32]:
+    """The vectors of the examples of one cluster, zeros if there are none; ValueError if they cannot be used."""
+    if n_dimensions == 0 or given is None or name not in given:
+        return np.zeros((n_examples, n_dimensions), np.float32)
+    what = f"vectors of the examples of {name!r}"
+    checked = check_vectors(given[name], n_examples, what, some=False)
+    if checked.n_dimensions != n_dimensions:
+        raise ValueError(
+            f"{what} have {checked.n_dimensions:,} dimensions, those of the documents {n_dimensions:,}; "
+            "they must come from the same encoder"
+        )
+    return checked.rows(np.arange(n_examples))
 
 
 def check_weights(sample_weight: Any, n_documents: int) -> NDArray[np.float64]:

@@ -1,181 +1,64 @@
 """One partition from many short runs: what they agree on.
 
-A run samples a Dirichlet-multinomial mixture of the documents, of which each shows at most some forty of its words,
-drawn anew for each run. Long documents are so sure of their cluster, by a model that takes every word for independent
-of the others, that clusters split again and again; with few words they are not, and what one run does not see others
-do. The labels of all runs are then the "words" of the documents for the same model once more (docs/decisions/
-no-settings.md has what was tried, with figures).
+The runs are made on views of the documents (inference/views): their words, and their vectors where there are any. The
+labels of all runs are then the "words" of the documents for a Dirichlet-multinomial mixture; its clusters are the
+result. Views vote through their runs, so that no likelihood has to be weighed against another.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
 from threading import Event, Lock
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from textmix.engines.threads import side_by_side
 from textmix.inference.identical import count_identical, group_identical, join_identical
-from textmix.inference.known_clusters import (
-    GuidedDocuments,
-    known_gains,
-    labels_of_known,
-    release_unsupported,
-    start_labels,
-)
+from textmix.inference.known_clusters import GuidedDocuments, labels_of_known
 from textmix.inference.ordering import order_by_size
-from textmix.inference.partition import FittedPartition, SamplerSettings, fit_partition, score_labels
+from textmix.inference.partition import FittedPartition, SamplerSettings
 from textmix.inference.progress import Progress, ProgressTask
-from textmix.inference.seeds import START, generator
-from textmix.kernels.counts import document_frequencies, draw_words
-from textmix.kernels.state import Prior
+from textmix.inference.seeds import generator
+from textmix.inference.views.view import View, ViewRun
+from textmix.inference.views.words import fit_documents, n_start_clusters, n_visits
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
-_WORDS, _RUN, _CONSENSUS, _SEEN = range(4)  # what random numbers are for
+_CONSENSUS = 2  # what random numbers are for; views have others
 
 
-@dataclass(frozen=True)
-class ConsensusSettings:
-    """Of the runs, and of what they are to agree on."""
-
-    n_runs: int
-    n_words: int  # that a run sees of a document
-    n_start_clusters: int
-    alpha: float
-    beta: float
-    n_sweeps: int
-    granularity: float = 1.0  # more is finer
-    n_clusters: int | None = None  # that there are to be at least, if that can be
-
-
-def drop_lone_words(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """The counts without words of a single document, which tell nothing of what it has in common with others."""
-    frequencies = document_frequencies(counts.indices, counts.data, counts.shape[1])
-    return keep_columns(counts, frequencies > 1)
-
-
-def keep_columns(counts: scipy.sparse.csr_array, kept: NDArray[np.bool_]) -> scipy.sparse.csr_array:
-    """Some of the columns; an empty one if there are none."""
-    if kept.all():
-        return counts
-    numbers = np.cumsum(kept, dtype=counts.indices.dtype) - 1
-    entries = kept[counts.indices]
-    starts = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))[counts.indptr]
-    parts = counts.data[entries], numbers[counts.indices[entries]], starts.astype(counts.indptr.dtype)
-    return scipy.sparse.csr_array(parts, shape=(counts.shape[0], max(int(np.count_nonzero(kept)), 1)))
-
-
-def limit_words(counts: scipy.sparse.csr_array, n_words: int, rng: np.random.Generator) -> scipy.sparse.csr_array:
-    """Documents of at most n_words words, drawn without replacement, and the columns of those words."""
-    lengths = np.add.reduceat(np.append(counts.data, 0), counts.indptr[:-1]) * (np.diff(counts.indptr) > 0)
-    n_long = int(np.count_nonzero(lengths > n_words))
-    if n_long == 0:
-        return counts
-    seen = np.empty(counts.nnz, counts.data.dtype)
-    draw_words(counts.indptr, counts.data, n_words, rng.random(n_long * n_words), seen)
-    drawn = scipy.sparse.csr_array((seen, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-    drawn.eliminate_zeros()
-    return keep_columns(drawn, np.bincount(drawn.indices, minlength=counts.shape[1]) > 0)
-
-
-def sample_runs(
-    documents: GuidedDocuments,
-    whole: bool,
-    settings: ConsensusSettings,
-    seed: int,
-    n_jobs: int | None,
-    progress: Progress,
-) -> list[FittedPartition]:
-    """Runs side by side on threads; each is the same whichever thread it has.
-
-    Of counts that are not whole numbers no words can be drawn: runs see all of them. A document that a run does not
-    see has the label −1 there.
+def sample_runs(view: View, seed: int, n_jobs: int | None, progress: Progress) -> list[ViewRun]:
+    """The runs of a view, side by side on threads; each is the same whichever thread it has.
 
     Ctrl-C leaves out the runs that are not finished, unless there is none.
     """
-    n_clusters = n_start_clusters(documents, settings.n_start_clusters)
-    prior = finite_dirichlet(n_clusters, settings.alpha)
-    sampling = SamplerSettings(settings.n_sweeps, 0.0, "auto", polish=True)
 
-    def run(number: int) -> FittedPartition:
-        rows, seen = None, documents
-        if documents.chances is not None:
-            uniforms = generator(seed, _SEEN, number).random(documents.chances.size)
-            rows = np.flatnonzero(uniforms < documents.chances)
-            seen = documents.take(rows)
-        if whole:
-            seen = seen._replace(counts=limit_words(seen.counts, settings.n_words, generator(seed, _WORDS, number)))
-        own = int(generator(seed, _RUN, number).integers(2**63))
-        fitted = fit_documents(seen, whole, settings.beta, prior, sampling, own, shared)
-        return fitted if rows is None else extend_labels(fitted, rows, documents.counts.shape[0])
+    def run(number: int) -> ViewRun:
+        return view.sample(number, seed, shared)
 
-    with progress.task("sampling", total=settings.n_runs * n_visits(documents, settings.n_sweeps)) as task:
+    with progress.task("sampling", total=view.n_runs * view.n_visits) as task:
         shared = _SharedProgress(task)
-        finished = side_by_side(run, settings.n_runs, n_jobs, shared.stop, keep_finished=True)
-    if len(finished) < settings.n_runs:
+        # Threads of BLAS within threads would wait for each other.
+        with threadpool_limits(1, user_api="blas") if view.uses_blas else nullcontext():
+            finished = side_by_side(run, view.n_runs, n_jobs, shared.stop, keep_finished=True)
+    if len(finished) < view.n_runs:
         warnings.warn(
-            f"sampling interrupted: this is what {len(finished)} of {settings.n_runs} runs agree on", stacklevel=2
+            f"sampling interrupted: this is what {len(finished)} of {view.n_runs} runs agree on", stacklevel=2
         )
     return finished
 
 
-def n_start_clusters(documents: GuidedDocuments, most: int) -> int:
-    """Clusters to start from: those that are known, and no more others than documents with words."""
-    n_with_words = int(np.count_nonzero(np.diff(documents.counts.indptr)))
-    return documents.n_known + max(1, min(most, n_with_words))
-
-
-def fit_documents(
-    documents: GuidedDocuments,
-    whole: bool,
-    beta: float,
-    prior: Prior,
-    sampling: SamplerSettings,
-    seed: int,
-    progress: Progress,
-) -> FittedPartition:
-    """One run from random clusters; where clusters are known, a second one from what the first has found."""
-    n_fixed, n_others = documents.known.size, prior.max_clusters - documents.n_known
-    start = generator(seed, START).integers(n_others, size=documents.counts.shape[0], dtype=np.int32)
-    others = finite_dirichlet(n_others, prior.alpha)
-    fitted = fit_partition(documents.counts, whole, start, beta, others, sampling, seed, progress)
-    if n_fixed == 0:
-        return fitted
-    gains = known_gains(documents)
-    start = start_labels(documents, fitted.labels, gains)
-    own_seed = int(generator(seed, START, 1).integers(2**63))
-    fitted = fit_partition(documents.counts, whole, start, beta, prior, sampling, own_seed, progress, n_fixed)
-    labels = release_unsupported(fitted.labels, documents, gains)
-    if np.array_equal(labels, fitted.labels):
-        return fitted
-    prior = prior._replace(max_clusters=max(prior.max_clusters, int(labels.max()) + 1))
-    scored, _ = score_labels(documents.counts, whole, labels, beta, prior)
-    return replace(fitted, labels=labels, log_joint=scored.log_joint, converged=False)
-
-
-def n_visits(documents: GuidedDocuments, n_sweeps: int) -> int:
-    """How many documents the sweeps of `fit_documents` visit."""
-    return n_sweeps * (int(documents.counts.shape[0]) + (documents.n_free if documents.known.size else 0))
-
-
-def extend_labels(fitted: FittedPartition, rows: NDArray[np.int64], n_documents: int) -> FittedPartition:
-    """The same with labels of all documents, −1 for those that were not fitted."""
-    labels = np.full(n_documents, -1, np.int32)
-    labels[rows] = fitted.labels
-    return replace(fitted, labels=labels)
-
-
-def mean_trace(runs: Sequence[FittedPartition]) -> dict[str, NDArray[np.float64]]:
-    """The means over the runs, sweep by sweep."""
-    return {name: np.mean([run.trace[name] for run in runs], axis=0) for name in runs[0].trace}
+def mean_trace(runs: Sequence[ViewRun]) -> dict[str, NDArray[np.float64]]:
+    """The means over the runs that have a trace, sweep by sweep."""
+    traces = [run.trace for run in runs if run.trace]
+    return {name: np.mean([trace[name] for trace in traces], axis=0) for name in traces[0]}
 
 
 def find_consensus(
@@ -207,7 +90,7 @@ def complete_labels(
     clusters = labels_of_known(labels, documents)
     missing = np.flatnonzero(clusters < 0)
     clusters[missing] = np.arange(missing.size) + labels.max(initial=-1) + 1
-    labels[documents.n_free :] = np.where(has_words[documents.n_free :], clusters[documents.known], -1)
+    labels[documents.n_free :] = clusters[documents.known]
     alone = np.flatnonzero((labels < 0) & has_words & ~shares_words)
     labels[alone] = np.arange(alone.size) + max(labels.max(initial=-1), clusters.max(initial=-1)) + 1
     join_identical(documents.counts, unit, labels, count_identical(documents.counts, unit), documents.known.size)

@@ -11,6 +11,7 @@ makes a cluster of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -125,13 +126,16 @@ def best_known(
 
 
 def start_labels(
-    documents: GuidedDocuments, unguided: NDArray[np.int32], gains: scipy.sparse.csr_array
+    documents: GuidedDocuments,
+    unguided: NDArray[np.int32],
+    choose: Callable[[NDArray[np.int64], NDArray[np.bool_]], NDArray[np.int32]],
 ) -> NDArray[np.int32]:
     """Where sampling begins: known clusters are 0 … n_known − 1, those of an unguided run come after them.
 
     A cluster of that run follows a known one if the share that its known documents have in it is at least a quarter of
     what it is in the mean over these documents: a stray one draws no cluster along, and documents of a wide subject
-    draw all that they are in. Where a cluster follows several, each of its documents goes to the one that it fits best.
+    draw all that they are in. Where a cluster follows several, each of its documents goes to the one that it fits best:
+    choose(documents, allowed) tells which, of those that are allowed to each.
     """
     n_free, n_known = documents.n_free, documents.n_known
     sizes = np.bincount(unguided + 1)[1:]
@@ -144,7 +148,7 @@ def start_labels(
     labels = (np.maximum(unguided, 0) + n_known).astype(np.int32)  # those without a label have no words: any will do
     free = np.flatnonzero(unguided[:n_free] >= 0)
     following = free[follows.any(axis=0)[unguided[free]]]
-    labels[following] = best_known(documents.counts[following], gains, follows.T[unguided[following]])
+    labels[following] = choose(following, follows.T[unguided[following]])
     labels[n_free:] = documents.known
     return labels
 
@@ -160,18 +164,36 @@ def labels_of_known(labels: NDArray[np.int32], documents: GuidedDocuments) -> ND
 def release_unsupported(
     labels: NDArray[np.int32], documents: GuidedDocuments, gains: scipy.sparse.csr_array
 ) -> NDArray[np.int32]:
-    """Labels with what has come to a known cluster by chance in a cluster of its own.
+    """Labels with what has come to a known cluster by chance in a cluster of its own, by words.
+
+    A document fits if it does so as well as the collection at large.
+    """
+
+    def fits(known: int, came: NDArray[np.int64]) -> NDArray[np.bool_]:
+        own = documents.counts[came]
+        return np.asarray(fits_of(own, gains[[known]])[:, 0] > -ALIKE * np.asarray(own.sum(axis=1)))
+
+    return release_misfits(labels, documents, fits)
+
+
+def release_misfits(
+    labels: NDArray[np.int32],
+    documents: GuidedDocuments,
+    fits: Callable[[int, NDArray[np.int64]], NDArray[np.bool_]],
+) -> NDArray[np.int32]:
+    """Labels, by falling size, with what has come to a known cluster by chance in a cluster of its own.
 
     A known cluster cannot vanish, so that sooner or later what has nothing to do with it may gather there. Where fewer
-    than one in five of those who came fit it as well as the collection at large, the others get a cluster of their own.
+    than one in five of those who came fit it, the others get a cluster of their own: fits(known cluster, documents).
     """
     labels, n_used = labels.copy(), int(labels.max(initial=-1)) + 1
     free = labels[: documents.n_free]
     for known, cluster in enumerate(labels_of_known(labels, documents).tolist()):
         came = np.flatnonzero(free == cluster) if cluster >= 0 else np.empty(0, np.int64)
-        own = documents.counts[came]
-        fits = fits_of(own, gains[[known]])[:, 0] > -ALIKE * np.asarray(own.sum(axis=1))
-        if came.size and fits.mean() < LEAST_SUPPORT:
-            free[came[~fits]] = n_used
+        if came.size == 0:
+            continue
+        fit = fits(known, came)
+        if fit.mean() < LEAST_SUPPORT:
+            free[came[~fit]] = n_used
             n_used += 1
     return order_by_size(labels)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from textmix.inference.ordering import order_by_size
+from textmix.inference.pooling import DocumentVectors
 from textmix.kernels.merging import WordWeights, add_rows, costs_of_merging, fill_terms
 
 MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
+N_DIRECTIONS = 100  # of words, beside vectors
+WORD_SHARE = 0.5  # of the squared length of a document that is its words, where it has a vector too
 KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
 
 
@@ -20,7 +25,7 @@ class Merges(NamedTuple):
 
     n_clusters: int  # before any merge
     pairs: NDArray[np.int32]  # (merge, 2): cluster pairs[i, 1] goes into pairs[i, 0], a number that stays in use
-    costs: NDArray[np.float64]  # information lost, in nats
+    costs: NDArray[np.float64]  # information lost, in nats; by both views the rise of the sum of squares
 
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
         """For each cluster the number, 0 … n_clusters − 1, of the one it is part of when so many are left."""
@@ -64,46 +69,126 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
     if apart is None:
         apart = np.zeros(word_weights.shape[0], bool)
     if apart.size > MAX_COMPARED:
-        return _merge_after_lumping(word_weights, apart)
+        return _merge_after_lumping(apart, lambda into, lumped: merge_clusters(_add_rows(word_weights, into), lumped))
     n_clusters, n_words = word_weights.shape
-    apart = apart.copy()  # also true of what is merged from such
     n_entries = word_weights.nnz
     room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words
     rows = lay_out(word_weights, word_weights.data, room)
     totals = np.asarray(word_weights.sum(axis=1), dtype=np.float64)
     own, own_terms = np.zeros(n_words), np.empty(n_words)
-    costs = np.full((n_clusters, n_clusters), np.inf)
+    free = n_entries
 
     def cost_with(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         found = np.empty(others.size)
         costs_of_merging(rows, totals, cluster, others, own, own_terms, found)
-        found[apart[cluster] & apart[others]] += KEPT_APART
         return found
 
-    for cluster in range(n_clusters - 1):
-        others = np.arange(cluster + 1, n_clusters)
-        costs[cluster, others] = costs[others, cluster] = cost_with(cluster, others)
-    nearest = np.argmin(costs, axis=1) if n_clusters else np.empty(0, np.int64)
-    alive, free = np.ones(n_clusters, bool), n_entries
-    pairs, lost = np.empty((max(n_clusters - 1, 0), 2), np.int32), np.empty(max(n_clusters - 1, 0))
-    for merge in range(n_clusters - 1):
-        clusters = np.flatnonzero(alive)
-        one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
-        other = int(nearest[one])
-        one, other = min(one, other), max(one, other)
-        pairs[merge], lost[merge] = (one, other), costs[one, other] - KEPT_APART * (apart[one] & apart[other])
-        apart[one] |= apart[other]
+    def merge(one: int, other: int, clusters: NDArray[np.int64]) -> None:
+        nonlocal free
         sizes = rows.ends - rows.starts
         if free + sizes[one] + sizes[other] > room:
             free = _close_gaps(clusters, rows)
         end = add_rows(rows, one, other, free)
         rows.starts[one], rows.ends[one], free = free, end, end
         totals[one] += totals[other]
+
+    return merge_greedily(n_clusters, cost_with, merge, apart)
+
+
+def merge_by_both(
+    counts: scipy.sparse.csr_array,
+    labels: NDArray[np.int32],
+    vectors: DocumentVectors,
+    apart: NDArray[np.bool_],
+) -> Merges:
+    """Merge clusters of documents by Ward's criterion: each time the two whose variance rises least.
+
+    A document is its vector beside its words (TF-IDF in some main directions, WORD_SHARE of the squared length), a
+    cluster the mean of its documents; merging costs m_a m_b / (m_a + m_b) times the squared distance of the means.
+    """
+    sizes = np.bincount(labels[labels >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.float64)
+    n_clusters = sizes.size
+    if n_clusters > MAX_COMPARED:
+        return _merge_after_lumping(
+            apart, lambda into, lumped: merge_by_both(counts, np.append(into, np.int32(-1))[labels], vectors, lumped)
+        )
+    sums = vectors.sum_by_cluster(labels, n_clusters).astype(np.float64)
+    own = labels[vectors.rows]
+    n_vectors = np.bincount(own[(own >= 0) & vectors.matrix.any(axis=1)], minlength=n_clusters)
+    means = sums / np.maximum(n_vectors, 1)[:, np.newaxis]
+    means[n_vectors == 0] = sums.sum(axis=0) / max(int(n_vectors.sum()), 1)  # without vectors: like all clusters
+    words = mean_word_directions(counts, labels, n_clusters)
+    points = np.hstack((np.sqrt(1.0 - WORD_SHARE) * means, np.sqrt(WORD_SHARE) * words))
+
+    def cost_with(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        differences = points[others] - points[cluster]
+        squares = np.einsum("ij,ij->i", differences, differences)
+        return np.asarray(sizes[cluster] * sizes[others] / (sizes[cluster] + sizes[others]) * squares)
+
+    def merge(one: int, other: int, clusters: NDArray[np.int64]) -> None:
+        share = sizes[other] / (sizes[one] + sizes[other])
+        points[one] += share * (points[other] - points[one])
+        sizes[one] += sizes[other]
+
+    return merge_greedily(n_clusters, cost_with, merge, apart)
+
+
+def mean_word_directions(
+    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_clusters: int
+) -> NDArray[np.float64]:
+    """The means over the documents of each cluster of their words: TF-IDF of length 1, in N_DIRECTIONS main ones."""
+    rows = np.flatnonzero(labels >= 0)
+    used = counts[rows].astype(np.float64)
+    frequencies = np.maximum(np.bincount(used.indices, minlength=used.shape[1]), 1)
+    used.data = np.log1p(used.data) * np.log(max(rows.size, 1) / frequencies)[used.indices]
+    lengths = np.sqrt(np.asarray(used.multiply(used).sum(axis=1)))
+    shares = 1.0 / (np.maximum(lengths, 1e-12) * np.bincount(labels[rows])[labels[rows]])
+    members = scipy.sparse.csr_array((shares, (labels[rows], np.arange(rows.size))), shape=(n_clusters, rows.size))
+    means = scipy.sparse.csr_array(members @ used)
+    n_directions = min(N_DIRECTIONS, n_clusters)
+    gram = np.asarray((means @ means.T).toarray())
+    values, axes = eigh(gram, subset_by_index=(n_clusters - n_directions, n_clusters - 1))
+    return np.asarray(axes * np.sqrt(np.maximum(values, 0.0)))
+
+
+def merge_greedily(
+    n_clusters: int,
+    cost_with: Callable[[int, NDArray[np.int64]], NDArray[np.float64]],
+    merge: Callable[[int, int, NDArray[np.int64]], None],
+    apart: NDArray[np.bool_],
+) -> Merges:
+    """Merge two clusters at a time, those that it costs least, until one is left.
+
+    cost_with(cluster, others): what merging a cluster with each of the others costs. merge(one, other, clusters): put
+    the statistics of `other` into those of `one`; `clusters` are all that are left.
+    """
+    apart = apart.copy()  # also true of what is merged from such
+    costs = np.full((n_clusters, n_clusters), np.inf)
+
+    def costs_of(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = cost_with(cluster, others)
+        found[apart[cluster] & apart[others]] += KEPT_APART
+        return found
+
+    for cluster in range(n_clusters - 1):
+        others = np.arange(cluster + 1, n_clusters)
+        costs[cluster, others] = costs[others, cluster] = costs_of(cluster, others)
+    nearest = np.argmin(costs, axis=1) if n_clusters else np.empty(0, np.int64)
+    alive = np.ones(n_clusters, bool)
+    pairs, lost = np.empty((max(n_clusters - 1, 0), 2), np.int32), np.empty(max(n_clusters - 1, 0))
+    for step in range(n_clusters - 1):
+        clusters = np.flatnonzero(alive)
+        one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
+        other = int(nearest[one])
+        one, other = min(one, other), max(one, other)
+        pairs[step], lost[step] = (one, other), costs[one, other] - KEPT_APART * (apart[one] & apart[other])
+        apart[one] |= apart[other]
+        merge(one, other, clusters)
         alive[other] = False
         costs[other, :] = costs[:, other] = np.inf
         others = np.flatnonzero(alive)
         others = others[others != one]
-        costs[one, others] = costs[others, one] = cost_with(one, others)
+        costs[one, others] = costs[others, one] = costs_of(one, others)
         stale = np.flatnonzero(alive & ((nearest == one) | (nearest == other)))
         stale = np.union1d(stale, [one])
         nearest[stale] = np.argmin(costs[stale], axis=1)
@@ -127,21 +212,32 @@ def lay_out(matrix: scipy.sparse.csr_array, values: NDArray[Any], room: int) -> 
     return rows
 
 
-def _merge_after_lumping(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_]) -> Merges:
-    """Merges of more clusters than can be compared: the smallest that need not be kept apart are taken together."""
-    n_given = word_weights.shape[0]
+def _merge_after_lumping(
+    apart: NDArray[np.bool_], merge: Callable[[NDArray[np.int32], NDArray[np.bool_]], Merges]
+) -> Merges:
+    """Merges of more clusters than can be compared: the smallest that need not be kept apart are taken together.
+
+    merge(into, apart): the merges of MAX_COMPARED clusters, of which cluster z is part of into[z].
+    """
+    n_given = apart.size
     order = np.argsort(~apart, kind="stable")
     kept, rest = np.sort(order[: MAX_COMPARED - 1]), np.sort(order[MAX_COMPARED - 1 :])
-    together = np.full(n_given, MAX_COMPARED - 1)
-    together[kept] = np.arange(kept.size)
-    lump = scipy.sparse.csr_array((np.ones(n_given), (together, np.arange(n_given))), shape=(MAX_COMPARED, n_given))
-    lumped = scipy.sparse.csr_array(lump @ word_weights)
-    lumped.sort_indices()
-    merges = merge_clusters(lumped, np.append(apart[kept], apart[rest].any()))
+    into = np.full(n_given, MAX_COMPARED - 1, np.int32)
+    into[kept] = np.arange(kept.size)
+    merges = merge(into, np.append(apart[kept], apart[rest].any()))
     numbers = np.append(kept, rest[0]).astype(np.int32)
     first = np.column_stack((np.full(rest.size - 1, rest[0]), rest[1:])).astype(np.int32)
     costs = np.append(np.full(rest.size - 1, np.nan), merges.costs)
     return Merges(n_given, np.vstack((first, numbers[merges.pairs])), costs)
+
+
+def _add_rows(word_weights: scipy.sparse.csr_array, into: NDArray[np.int32]) -> scipy.sparse.csr_array:
+    """Sums of rows: row z is added to into[z]."""
+    shape = (MAX_COMPARED, into.size)
+    members = scipy.sparse.csr_array((np.ones(into.size), (into, np.arange(into.size))), shape=shape)
+    lumped = scipy.sparse.csr_array(members @ word_weights)
+    lumped.sort_indices()
+    return lumped
 
 
 def _close_gaps(clusters: NDArray[np.int64], rows: WordWeights) -> int:

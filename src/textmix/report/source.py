@@ -36,5 +36,6 @@ class Source:
     stability: float | None
     agreement: Mapping[str, float] | None  # with the labels beside the texts
     n_without_words: int
+    directions: NDArray[np.float32] | None = None  # of the clusters' vectors, where there is a second view
     run: Mapping[str, Any] = field(default_factory=dict)  # what run.json says
     title: str | None = None

@@ -25,7 +25,7 @@ from textmix.report.charts import (
 )
 from textmix.report.examples import MAX_CHARACTERS, TextList, least_typical, most_typical, short_names, word_forms
 from textmix.report.source import Source
-from textmix.results.nearness import cluster_distances, place_clusters
+from textmix.results.nearness import cluster_distances, distances_by_both, place_clusters
 from textmix.results.typical import Example
 
 MAX_CLUSTERS = 1000  # that are described; those of a single text are not
@@ -103,6 +103,8 @@ class _Neighbours:
         self._betas = np.broadcast_to(source.words.beta, self._counts.shape[1])
         self._vocabulary = source.corpus.vocabulary
         self._distances = cluster_distances(self._counts)
+        if source.directions is not None:
+            self._distances = distances_by_both(self._distances, source.directions[clusters])
         self.points = place_clusters(self._distances)
         self.colours = cluster_colours(_group(self._counts))
 
@@ -301,6 +303,8 @@ def _describe_course(source: Source) -> dict[str, Any]:
     lines = []
     for name, value in (
         ("model", run.get("settings", {}).get("model")),
+        ("seen by", run.get("seen_by")),
+        *((f"encoder: {name}", value) for name, value in ((run.get("views") or {}).get("vectors") or {}).items()),
         *run.get("settings", {}).get("parameters", {}).items(),
         *((f"tokenizer: {name}", value) for name, value in (run.get("settings", {}).get("tokenizer") or {}).items()),
         *((f"guided by {name}", value) for name, value in run.get("guidance", {}).items()),

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from textmix.corpus.files import Record, describing_damage, load_record, save_record
 from textmix.engines.threads import threads
+from textmix.inference.pooling import DocumentVectors
 from textmix.inference.scoring import PartitionScorer
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
-from textmix.results.mixture_values import KNOWN, TRACE, read_values
+from textmix.results.mixture_values import KNOWN, TRACE, VIEW_WEIGHTS, read_values
 
 _KIND = "model"
 _VERSION = 1
@@ -92,6 +93,7 @@ class FittedMixture:
     stabilities: NDArray[np.float64]  # of the clusters; empty where there was a single run
     known_clusters: dict[str, int]  # the label of each cluster that was known beforehand, by name; −1: it is empty
     known_documents: NDArray[np.int64]  # whose cluster was given
+    vectors: DocumentVectors | None = None  # of the documents, where there is a second view
 
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
@@ -128,6 +130,9 @@ class FittedMixture:
             "inference": self.inference,
             KNOWN: self.known_clusters,
         }
+        if self.vectors is not None:
+            arrays |= {"vectors": self.vectors.matrix, "vector_rows": self.vectors.rows}
+            settings[VIEW_WEIGHTS] = self.vectors.weights._asdict()
         save_record(folder, _KIND, _VERSION, Record(arrays, {}, settings))
 
     @classmethod

@@ -21,11 +21,14 @@ from textmix.corpus.saved_values import (
     check_vector,
     sparse_counts,
 )
+from textmix.inference.pooling import DocumentVectors, ViewWeights
 from textmix.kernels.state import Prior
 
 CONSENSUS = "ConsensusMixture"  # the estimator of several runs: its clusters have a stability, and may be known
 KNOWN = "known_clusters_"  # of that estimator
 TRACE = "trace_"  # before the names of a trace's arrays
+VIEW_WEIGHTS = "view_weights"  # how much words and vectors count
+ROUNDING = 0.01  # of the length of a vector whose numbers have 2 bytes
 
 
 def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +73,8 @@ def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any])
         "inference": inference,
         "stabilities": _read_stabilities(arrays["stabilities"], sizes.size, settings["estimator"] == CONSENSUS),
         "known_clusters": _read_known_clusters(settings.get(KNOWN, {}), sizes.size),
-        "known_documents": _read_documents(arrays["known_documents"], labels.size),
+        "known_documents": _read_documents("known_documents.npy", arrays["known_documents"], labels.size),
+        "vectors": _read_vectors(arrays, settings, labels.size),
     }
 
 
@@ -127,7 +131,29 @@ def _read_known_clusters(known: Any, n_clusters: int) -> dict[str, int]:
     return dict(known)
 
 
-def _read_documents(documents: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
-    check_vector("known_documents.npy", documents, WHOLE)
-    check_range("known_documents.npy", documents, 0, n_documents - 1)
+def _read_documents(file: str, documents: NDArray[Any], n_documents: int) -> NDArray[np.int64]:
+    check_vector(file, documents, WHOLE)
+    check_range(file, documents, 0, n_documents - 1)
     return documents.astype(np.int64, copy=False)
+
+
+def _read_vectors(
+    arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], n_documents: int
+) -> DocumentVectors | None:
+    """The vectors of the documents, if the run has any."""
+    if not {"vectors", "vector_rows"} & arrays.keys() and VIEW_WEIGHTS not in settings:
+        return None
+    matrix, rows = arrays["vectors"], _read_documents("vector_rows.npy", arrays["vector_rows"], n_documents)
+    if matrix.dtype != np.float16 or matrix.ndim != 2 or matrix.shape[1] < 2:
+        raise ValueError("vectors.npy is not a table of 2-byte numbers")
+    if matrix.shape[0] != rows.size or (np.diff(rows) <= 0).any():
+        raise ValueError("vectors.npy and vector_rows.npy do not belong together")
+    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float32))
+    wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < ROUNDING) | (lengths == 0.0)))  # NaN and infinity are
+    if wrong.size:
+        raise ValueError(f"row {wrong[0]:,} of vectors.npy has the length {lengths[wrong[0]]:.3g}, not 1 or 0")
+    weights = settings[VIEW_WEIGHTS]
+    check_type(VIEW_WEIGHTS, weights, dict)
+    for name in ViewWeights._fields:
+        check_number(f"{VIEW_WEIGHTS}: {name}", weights[name], 0.0, 1e6)
+    return DocumentVectors(rows, matrix, ViewWeights(**{name: float(weights[name]) for name in ViewWeights._fields}))

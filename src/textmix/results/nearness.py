@@ -36,6 +36,19 @@ def cluster_distances(cluster_word_counts: scipy.sparse.csr_array) -> NDArray[np
     return np.sqrt(np.clip(divergences, 0.0, 1.0))
 
 
+def distances_by_both(by_words: NDArray[np.float64], directions: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Distances by words and by vectors together: the root of the mean of their squares.
+
+    By vectors the square is half of 1 less the cosine of the clusters' directions: 0 for the same, 1 for opposite ones.
+    """
+    sums = directions.astype(np.float64)
+    units = sums / np.maximum(np.sqrt(np.einsum("ij,ij->i", sums, sums)), 1e-12)[:, np.newaxis]
+    squares = np.clip((1.0 - units @ units.T) / 2.0, 0.0, 1.0)
+    found = np.sqrt((by_words**2 + squares) / 2.0)
+    np.fill_diagonal(found, 0.0)
+    return np.asarray((found + found.T) / 2.0)
+
+
 def place_clusters(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points in the plane, near ones for clusters that are near: (cluster, 2), each coordinate within ±1.
 

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmix.corpus import Corpus, Tokenizer
+from textmix.corpus.files import Record, describing_damage, load_record, save_record
+from textmix.corpus.saved_files import inner_folder
 from textmix.corpus.times import Times
 from textmix.results.clusters import Cluster
 from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
+from textmix.vectors import OwnVectors
 
 if TYPE_CHECKING:
     from textmix.corpus.readers import ReadReport
@@ -27,6 +30,7 @@ TEXTS_FILE = "assignments.parquet"
 TRACE_FILE = "trace.csv"
 MODEL_FOLDER = "model"
 CORPUS_FOLDER = "corpus"
+VECTORS_FOLDER, VECTORS_KIND, VECTORS_VERSION = "vectors", "vectors", 1  # what makes vectors of new texts
 COUNTS, ON_DISK = "counts", "on disk"  # the entry of run.json that a run has whose counts were never in memory
 
 _PACKAGES = ("textmix", "numpy", "scipy", "numba", "scikit-learn", "duckdb")
@@ -42,11 +46,15 @@ class Run:
     clusters: Sequence[Cluster]
     outliers: NDArray[np.bool_]
     scores: DocumentScores
+    own_vectors: OwnVectors | None = None  # where vectors were made from the collection
 
     def write_files(self, folder: Path, *, escape_formulas: bool = True) -> None:
         """Write every file of the run, but run.json."""
         self.corpus.save(folder / CORPUS_FOLDER)
         self.mixture.save(folder / MODEL_FOLDER)
+        if self.own_vectors is not None:
+            record = Record(dict(self.own_vectors.arrays()), {}, {})
+            save_record(folder / VECTORS_FOLDER, VECTORS_KIND, VECTORS_VERSION, record)
         assignments = self.assignments()
         save_csv(folder / ASSIGNMENTS_FILE, assignments, escape_formulas=escape_formulas)
         save_parquet(folder / TEXTS_FILE, assignments)
@@ -205,6 +213,17 @@ def read_texts(folder: Path, n_documents: int) -> list[str]:
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{path} is damaged (not all its texts are texts); cluster again")
     return texts
+
+
+def read_own_vectors(folder: Path, n_words: int, n_dimensions: int) -> OwnVectors:
+    """What makes vectors from the collection itself, of a run that has such vectors."""
+    inner = inner_folder(folder, VECTORS_FOLDER)
+    arrays = load_record(inner, VECTORS_KIND, VECTORS_VERSION).arrays
+    with describing_damage(inner, "set of vectors"):
+        own = OwnVectors.from_arrays(arrays)
+    if own.idf.size != n_words or own.n_dimensions != n_dimensions:
+        raise ValueError(f'the vectors, the model and the corpus in "{folder}" do not belong together; cluster again')
+    return own
 
 
 def installed_versions() -> dict[str, str | None]:

@@ -61,7 +61,7 @@ class DurableStream:
     ----------
     folder
         Where the stream is, or is to be: a new or empty folder, or one that `textmix cluster --out` wrote, whose
-        documents and clusters the stream begins with. One program at a time works in it.
+        documents and clusters the stream begins with; it goes on by words alone. One program at a time works in it.
     clusterer
         The settings of a new stream. Those of one that is there are stored; others given are a ValueError.
     policy
@@ -195,7 +195,7 @@ class DurableStream:
         return self._retry_on_full_disk(forget)
 
     def refit(self, ended: Callable[[], None] = lambda: None) -> Refit:
-        """Begin to cluster all documents anew, with the defaults of `textmix.cluster`, while the stream goes on.
+        """Begin to cluster all documents anew while the stream goes on: as `textmix.cluster(texts, encoder=None)` does.
 
         Then clusters of the new fit have the ids of those that they mostly agree with, others new ones. `ended` is
         called when all is done, well or not. Closing the stream gives up what is under way.

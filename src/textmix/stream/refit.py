@@ -1,4 +1,4 @@
-"""A new fit of the documents that a stream has, with the defaults of `textmix.cluster`, in a process of its own.
+"""A new fit of the documents that a stream has, in a process of its own: by words alone, otherwise as by default.
 
 As a program, python -m textmix.stream.refit FOLDER SEED, it fits counts.npz of a folder and writes labels.npy there. It
 ends, and the folder goes, when its standard input does: should the stream be killed, nothing is left of the fit.

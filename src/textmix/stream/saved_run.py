@@ -1,4 +1,7 @@
-"""The documents of a run that `textmix cluster --out` saved, as a stream begins with them."""
+"""The documents of a run that `textmix cluster --out` saved, as a stream begins with them.
+
+A stream sees words alone: it takes over clusters that were found by vectors too, but not the vectors.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Representations of documents that short runs can be made on: one file each."""
