@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textmix
 from textmix import ConsensusMixture, TextClusterer, VonMisesFisherMixture
-from textmix.vectors import ArrayVectors, StaticEncoder
+from textmix.vectors import ArrayVectors, StaticEncoder, make_encoder
 
 # No two texts say the same in the same words; most pairs of one subject have no word in common.
 TICKETS = {
@@ -153,6 +154,15 @@ def test_an_encoder_is_a_name_an_object_or_a_function(static, encoder, sentence)
     assert clustering.view_sentence() == sentence
     np.testing.assert_array_equal(clustering.labels, static.labels)
     np.testing.assert_array_equal(clustering.predict(NEW), static.predict(NEW))
+
+
+def test_an_encoder_may_ask_another_one(static):
+    inner, found = make_encoder(Doubled()), []
+    thread = Thread(target=lambda: found.append(textmix.cluster(TEXTS, encoder=inner.encode)), daemon=True)
+    thread.start()
+    thread.join(timeout=120)  # neither waits for the other
+    assert not thread.is_alive()
+    np.testing.assert_array_equal(found[0].labels, static.labels)
 
 
 def test_vectors_may_be_made_from_the_texts_themselves(own):

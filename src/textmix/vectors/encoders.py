@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BLOCK_TEXTS = 1024  # texts that an encoder of the user's gets at once
 RESERVED = ("auto", "static", "own", "given", "none")  # what encoders and vectors are called that are known by name
-_calls = Lock()
+_calls = RLock()  # an encoder may ask another one
 POSSIBLE = (
     '"auto", "static", "own", "sentence-transformers:NAME", "model2vec:NAME", None (words alone), '
     "an object with .encode(texts), or a function from a list of texts to an array"
