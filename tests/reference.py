@@ -12,6 +12,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -455,7 +456,7 @@ def _expected_log_dirichlet(parameters, logs):
     return gammaln(parameters.sum()) - gammaln(parameters).sum() + ((parameters - 1) * logs).sum()
 
 
-# Collapsed directions: documents are unit vectors; each of the clusters 0 … K − 1 has the pseudo-count alpha.
+# Collapsed directions: documents are unit vectors and words; each of the clusters 0 … K − 1 has the pseudo-count alpha.
 
 
 def log_direction_weight(length: float, n_dimensions: int, kappa: float) -> float:
@@ -465,9 +466,17 @@ def log_direction_weight(length: float, n_dimensions: int, kappa: float) -> floa
     return root - (order + 0.5) * math.log(order + 0.5 + root)
 
 
-def direction_log_joint(vectors: np.ndarray, labels: np.ndarray, kappa: float, alpha: float, n_clusters: int) -> float:
-    """log p(labels) + Σ_z (g(|S_z|) − g(0))."""
-    total = log_prior(labels, ("finite", n_clusters, alpha))
+def direction_log_joint(
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    kappa: float,
+    alpha: float,
+    n_clusters: int,
+    counts: np.ndarray,
+    beta: float,
+) -> float:
+    """log p(labels) + log p(words | labels) + Σ_z (g(|S_z|) − g(0))."""
+    total = log_prior(labels, ("finite", n_clusters, alpha)) + log_likelihood(counts, labels, beta)
     for cluster in set(labels.tolist()):
         length = float(np.linalg.norm(vectors[labels == cluster].sum(axis=0)))
         total += log_direction_weight(length, vectors.shape[1], kappa)
@@ -476,22 +485,24 @@ def direction_log_joint(vectors: np.ndarray, labels: np.ndarray, kappa: float, a
 
 
 def direction_conditional(
-    vectors: np.ndarray, labels: np.ndarray, document: int, kappa: float, alpha: float, n_clusters: int
+    vectors: np.ndarray, labels: np.ndarray, document: int, kappa: float, alpha: float, n_clusters: int, *words: Any
 ) -> dict[int, float]:
-    """p(label of one document | all other labels, vectors) as a ratio of joints."""
+    """p(label of one document | all other labels, vectors, words) as a ratio of joints."""
     options = {label: _with(labels, document, label) for label in range(n_clusters)}
     return normalised(
-        {label: direction_log_joint(vectors, new, kappa, alpha, n_clusters) for label, new in options.items()}
+        {label: direction_log_joint(vectors, new, kappa, alpha, n_clusters, *words) for label, new in options.items()}
     )
 
 
 def direction_posterior(
-    vectors: np.ndarray, kappa: float, alpha: float, n_clusters: int
+    vectors: np.ndarray, kappa: float, alpha: float, n_clusters: int, *words: Any
 ) -> dict[tuple[int, ...], float]:
-    """The exact posterior over all labels of a few unit vectors."""
-    everything = itertools.product(range(n_clusters), repeat=len(vectors))
+    """The exact posterior over all labels of a few documents."""
     return normalised(
-        {labels: direction_log_joint(vectors, np.array(labels), kappa, alpha, n_clusters) for labels in everything}
+        {
+            labels: direction_log_joint(vectors, np.array(labels), kappa, alpha, n_clusters, *words)
+            for labels in itertools.product(range(n_clusters), repeat=len(vectors))
+        }
     )
 
 

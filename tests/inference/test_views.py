@@ -21,6 +21,8 @@ from textmix.inference.views.vectors import (
     chances_by_length,
     half_of_dimensions,
 )
+from textmix.inference.views.words import WordSettings
+from textmix.models.collapsed_directions import sum_words
 
 QUIET = Progress(shown=False)
 
@@ -38,13 +40,21 @@ def unit_rows(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def make_view(vectors, *, n_words=5, known=(), n_runs=4, n_start_clusters=20, chances=None):
-    """A view of documents of n_words different words each, the last of which are known."""
-    lengths = np.broadcast_to(n_words, len(vectors))
-    counts = scipy.sparse.csr_array((np.arange(max(lengths)) < lengths[:, np.newaxis]).astype(int))
+def make_view(
+    vectors, *, n_words=5, counts=None, known=(), n_runs=4, n_start_clusters=20, chances=None, n_words_seen=40
+):
+    """A view of documents with these counts of words, the last of which are known.
+
+    Without counts they have n_words different words each, in fractions, so that runs do not look at them.
+    """
+    whole = counts is not None
+    if not whole:
+        lengths = np.broadcast_to(n_words, len(vectors))
+        counts = scipy.sparse.csr_array(0.5 * (np.arange(max(lengths)) < lengths[:, np.newaxis]))
     clusters = np.array(known, dtype=np.int32)
     documents = GuidedDocuments(counts, clusters, int(clusters.max(initial=-1)) + 1, chances)
-    return VectorView(documents, vectors, n_runs, n_start_clusters)
+    settings = WordSettings(n_runs, n_words_seen, 500, 0.1, 0.1, 20)
+    return VectorView(documents, whole, vectors, settings, n_start_clusters)
 
 
 def labels_of(view, number=0, seed=0):
@@ -222,6 +232,62 @@ def test_a_view_that_says_nothing_finds_nothing():
     shuffled = np.random.default_rng(0).permutation(vectors)
     for labels in all_labels(make_view(shuffled)):
         assert adjusted_rand_score(topics, labels) < 0.1
+
+
+def words_of(topics, n_words_each=3):
+    """Documents of words that only those of the same topic have."""
+    columns = n_words_each * topics[:, np.newaxis] + np.arange(n_words_each)
+    counts = np.zeros((topics.size, n_words_each * (topics.max() + 1)), int)
+    np.put_along_axis(counts, columns, 1, axis=1)
+    return scipy.sparse.csr_array(counts)
+
+
+def test_words_tell_apart_what_vectors_do_not():
+    vectors, _ = planted(n_topics=1)
+    topics = np.arange(len(vectors)) % 4
+    for labels in all_labels(make_view(vectors, counts=words_of(topics, 8))):
+        assert adjusted_rand_score(topics, labels) == 1.0
+    for labels in all_labels(make_view(vectors, counts=words_of(0 * topics, 8))):
+        assert (labels == 0).all()
+
+
+def test_vectors_tell_apart_what_words_do_not():
+    vectors, topics = planted()
+    for labels in all_labels(make_view(vectors, counts=words_of(0 * topics, 1))):
+        assert adjusted_rand_score(topics, labels) == 1.0
+
+
+def test_a_run_sees_some_words_of_a_long_document(monkeypatch):
+    vectors, _ = planted(n_documents=30)
+    counts = scipy.sparse.csr_array(np.random.default_rng(0).poisson(1.0, (30, 200)))
+    seen = words_seen_by(make_view(vectors, counts=counts, n_words_seen=4, n_runs=20), monkeypatch)
+    assert len(seen) == 20
+    assert all((one.sum(axis=1) == 4).all() for one in seen)
+    assert len({one.shape[1] for one in seen}) > 1  # others in each run
+
+
+def test_with_many_clusters_a_run_sees_the_most_widespread_words(monkeypatch):
+    vectors, _ = planted(n_documents=60)
+    frequencies = np.arange(1, 11)
+    counts = scipy.sparse.csr_array((np.arange(60)[:, np.newaxis] % 12 < frequencies).astype(int))
+    monkeypatch.setattr("textmix.inference.views.vectors.N_WORDS", 10)
+    monkeypatch.setattr("textmix.inference.views.vectors.MAX_COUNTS", 4 * 20)
+    view = make_view(vectors, counts=counts)
+    for one in words_seen_by(view, monkeypatch):
+        np.testing.assert_array_equal(one.sum(axis=0), counts.sum(axis=0)[-4:])
+
+
+def words_seen_by(view, monkeypatch):
+    """Counts of the words that each run has sampled with."""
+    seen = []
+
+    def sum_and_tell(counts, *others):
+        seen.append(counts)
+        return sum_words(counts, *others)
+
+    monkeypatch.setattr("textmix.inference.views.vectors.sum_words", sum_and_tell)
+    all_labels(view)
+    return seen
 
 
 # Known documents

@@ -33,6 +33,7 @@ KNOWN_CLUSTERS_TESTS = "tests/inference/test_known_clusters.py"
 STREAM_TESTS = "tests/stream/test_moves.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 DIRECTION_TESTS = "tests/kernels/test_directions.py"
+ELEMENTARY_TESTS = "tests/kernels/test_elementary.py"
 
 
 class Fault(NamedTuple):
@@ -998,15 +999,15 @@ FAULTS = [
     Fault(
         "directions: a draw does not scale its number by the weights",
         "kernels/directions.py",
-        "point, chosen = uniform * total, own",
+        "point, chosen = uniform * sum_of(log_weights), own",
         "point, chosen = uniform, own",
         DIRECTION_TESTS,
     ),
     Fault(
-        "directions: weights that are not negligible are left out",
-        "kernels/directions.py",
-        "NEGLIGIBLE = 30.0",
-        "NEGLIGIBLE = 2.0",
+        "directions: weights that are not negligible are taken for others",
+        "kernels/elementary.py",
+        "LEAST = -700.0",
+        "LEAST = -2.0",
         DIRECTION_TESTS,
     ),
     Fault(
@@ -1019,9 +1020,93 @@ FAULTS = [
     Fault(
         "directions: rounding counts in greedy passes",
         "kernels/directions.py",
-        "TOLERANCE * model.kappa)",
-        "0.0)",
+        "TOLERANCE * model.kappa, scratch)",
+        "0.0, scratch)",
         DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: a word that comes twice counts as two first ones",
+        "kernels/directions.py",
+        "pseudo_count, pseudo_total = clusters.beta + time,",
+        "pseudo_count, pseudo_total = clusters.beta,",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: words of a document do not follow each other",
+        "kernels/directions.py",
+        "clusters.vocabulary_beta + n_factors\n",
+        "clusters.vocabulary_beta\n",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: the words before the last twenty are forgotten",
+        "kernels/directions.py",
+        "                if n_factors > 0:\n                    add_log_ratios(log_weights, scratch)\n",
+        "",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: products of shares may overflow",
+        "kernels/directions.py",
+        "TOGETHER if LEAST_BETA < clusters.beta < MOST_BETA else 1",
+        "TOGETHER",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: its own cluster keeps the document's words",
+        "kernels/directions.py",
+        "float(clusters.counts[documents.words[entry], own]) - documents.counts[entry]",
+        "float(clusters.counts[documents.words[entry], own])",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: its own cluster keeps the number of the document's words",
+        "kernels/directions.py",
+        "        total -= documents.counts[entry]\n",
+        "        total -= 0.0\n",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: who leaves a cluster leaves words behind",
+        "kernels/directions.py",
+        "        add_words(words, documents, document, own, -1)\n",
+        "",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "directions: totals of words stay when a document moves",
+        "kernels/directions.py",
+        "        clusters.totals[slot] += sign * documents.counts[entry]\n",
+        "",
+        DIRECTION_TESTS,
+    ),
+    Fault(
+        "elementary: exponents are one too high",
+        "kernels/elementary.py",
+        "ONE_EXPONENT = 1023 << MANTISSA_BITS",
+        "ONE_EXPONENT = 1024 << MANTISSA_BITS",
+        ELEMENTARY_TESTS,
+    ),
+    Fault(
+        "elementary: a term of the exponential series is wrong",
+        "kernels/elementary.py",
+        "1.0 / 5040.0",
+        "1.0 / 5041.0",
+        ELEMENTARY_TESTS,
+    ),
+    Fault(
+        "elementary: a term of the logarithm's series is wrong",
+        "kernels/elementary.py",
+        "1.0 / 9.0 + s",
+        "1.0 / 9.1 + s",
+        ELEMENTARY_TESTS,
+    ),
+    Fault(
+        "elementary: the largest of the last entries is not seen",
+        "kernels/elementary.py",
+        "    for i in range(whole, row.size):\n        a = max(a, row[i])\n",
+        "",
+        ELEMENTARY_TESTS,
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""The ladder of the sampler of unit vectors (kernels/directions.py): see ladder.py."""
+"""The ladder of the sampler of unit vectors and words (kernels/directions.py): see ladder.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kernels.direction_sets import (
     to_unit_length,
 )
 from textmix.kernels.directions import TOLERANCE, log_weigh_slots
-from textmix.models.collapsed_directions import sum_directions
+from textmix.models.collapsed_directions import sum_directions, sum_words
 
 INTERPRETED = bool(numba.config.DISABLE_JIT)
 HALF_UNIT = 2.0**-24  # the relative rounding error of a number of four bytes
@@ -95,9 +95,11 @@ def test_the_conditional_is_right_after_many_moves():
 def test_a_document_in_no_cluster_has_the_weights_of_the_ratio_of_joints(name):
     directions = SETS[name]
     labels = random_labels(directions, 0)
-    state = DirectionState(directions._replace(vectors=directions.vectors[1:]), labels[1:])
-    products = state.clusters.sums @ directions.vectors[0]
-    largest = log_weigh_slots(state.clusters, state.model, -1, products, state.log_weights)
+    state = DirectionState(directions.without_first(), labels[1:])
+    products, documents = state.clusters.sums @ directions.vectors[0], DirectionState(directions, labels).documents
+    largest = log_weigh_slots(
+        *(state.clusters, state.words, state.model, documents, 0, -1, products, state.log_weights, state.scratch)
+    )
     assert largest == state.log_weights.max()
     weights = np.exp(state.log_weights - largest)
     expected = expected_conditional(name, tuple(labels.tolist()), 0)
@@ -123,7 +125,7 @@ def test_the_conditional_of_single_precision_is_right_to_few_roundings_times_kap
 
 
 def test_labels_do_not_depend_on_the_size_of_blocks():
-    directions = random_directions(21, 30 if INTERPRETED else 100, 12, 8.0, 0.5, 6, noise=1.5)
+    directions = random_directions(21, 30 if INTERPRETED else 100, 12, 8.0, 0.5, 6, noise=1.5, beta=5.0)
     n_documents, found = len(directions.vectors), []
     for block_size in (1, 7, n_documents):
         state, rng = DirectionState(directions, random_labels(directions, 0)), np.random.default_rng(1)
@@ -172,7 +174,7 @@ def test_greedy_passes_end_where_no_document_has_a_more_probable_slot(name, prec
 def test_ties_stay(precision, kappa):
     """A document that two clusters suit equally well keeps its own."""
     rows = to_unit_length(np.array([[1.0, 0, 0, 0]] * 3 + [[0, 1.0, 0, 0]] * 3 + [[1.0, 1, 0, 0]]))
-    directions = Directions(rows.astype(precision), kappa, 0.3, 2)
+    directions = Directions(rows.astype(precision), kappa, 0.3, 2, np.ones((7, 2), int), 0.3)
     for own in (0, 1):
         state = DirectionState(directions, np.array([0, 0, 0, 1, 1, 1, own]))
         assert state.visit(6, np.array([GREEDY])) == 0
@@ -181,7 +183,9 @@ def test_ties_stay(precision, kappa):
 @every_precision
 @pytest.mark.parametrize("kappa", [5.0, 300.0, 4000.0])
 def test_a_document_alone_does_not_go_from_one_slot_to_another(precision, kappa):
-    directions = Directions(np.eye(20, 24), kappa, 1e3, 40)  # no two vectors are similar, and empty slots weigh much
+    directions = Directions(
+        np.eye(20, 24), kappa, 1e3, 40, np.eye(20, 24, dtype=int), 0.3
+    )  # no two vectors are similar, and empty slots weigh much
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(24, 24)))[0]
     directions = directions._replace(vectors=(directions.vectors @ rotation).astype(precision))
     state = DirectionState(directions, np.arange(20) // 2)
@@ -202,6 +206,9 @@ def assert_statistics_equal_a_recount(state: DirectionState) -> None:
     np.testing.assert_allclose(clusters.sums, recount.sums, rtol=0, atol=rounding)
     np.testing.assert_allclose(clusters.roots, recount.roots, rtol=0, atol=rounding * (model.kappa + model.b))
     assert (clusters.sums[clusters.sizes == 0] == 0).all()
+    words = sum_words(state.counts, state.labels, state.words.beta, clusters.sizes.size)
+    np.testing.assert_array_equal(state.words.counts, words.counts)
+    np.testing.assert_array_equal(state.words.totals, words.totals)
 
 
 @settings(max_examples=10 if INTERPRETED else 60, deadline=None, derandomize=True)

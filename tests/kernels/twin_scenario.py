@@ -116,7 +116,7 @@ def stream_of_documents() -> dict[str, list]:
 
 
 def sample_directions(precision: str) -> dict[str, list]:
-    """Unit vectors: draws in blocks of three documents, then a greedy pass."""
+    """Unit vectors and words: draws in blocks of three documents, then a greedy pass."""
     from kernels.direction_sets import GREEDY, SETS, DirectionState, random_labels
 
     result: dict[str, list] = {"labels": [], "exact": [], "numbers": []}
@@ -128,7 +128,7 @@ def sample_directions(precision: str) -> dict[str, list]:
             moved = state.sweep(uniforms, 3)
             result["labels"].append([moved, *state.labels.tolist(), *state.clusters.sizes.tolist()])
             result["exact"].append([value.hex() for value in state.clusters.sums.ravel().tolist()])
-            result["numbers"] += state.clusters.log_sizes.tolist()
+            result["numbers"] += [*state.clusters.log_sizes.tolist(), *state.words.totals.tolist()]
             # Python adds up squares of four bytes in four bytes, compiled code in eight.
             result["numbers"] += state.clusters.roots.tolist() if precision == "float64" else []
     return result

@@ -61,9 +61,10 @@ class ConsensusMixture(TwoViewMixture):
 
     Each run on words samples a Dirichlet-multinomial mixture from random clusters, and of each document sees at most
     `n_words` words, drawn anew; words of a single document count for nothing. With vectors as many runs more sample a
-    von Mises-Fisher mixture of these, each in half of the dimensions. The documents' labels in all runs are then their
-    "words" for the first model once more. Clusters are those of this second step; their words are counted in whole
-    documents.
+    mixture of von Mises-Fisher distributions times Dirichlet-multinomials, each on half of the dimensions and at most
+    six words of a document (on vectors alone if counts are not whole numbers). The documents' labels in all runs are
+    then their "words" for the first model once more. Clusters are those of this second step; their words are counted
+    in whole documents.
 
     Above 50,000 documents, the runs see a random sample. The others join its clusters: by words alone the parallel
     sampler goes over all documents, those of the sample too, in one sweep and greedy passes by all of their words; with
@@ -285,7 +286,6 @@ class ConsensusMixture(TwoViewMixture):
         )
         return ConsensusSettings(
             words,
-            int(self.n_runs),
             GRANULARITIES[self.granularity] if isinstance(self.granularity, str) else float(self.granularity),
             None if self.n_clusters is None else int(self.n_clusters),
         )

@@ -46,8 +46,7 @@ REMAINING_SETTINGS = ParallelSettings(1, 1e-3, True, MEANS, True)
 class ConsensusSettings:
     """Of the runs, and of what they are to agree on."""
 
-    words: WordSettings
-    n_vector_runs: int
+    words: WordSettings  # those on vectors have the same
     granularity: float = 1.0  # more is finer
     n_clusters: int | None = None  # that there are to be at least, if that can be
 
@@ -87,7 +86,7 @@ def fit_consensus(
         n_found = [int(run.labels.max(initial=-1)) + 1 for run in runs]
         n_start = int(np.median(n_found)) or N_START_CLUSTERS
         seen = vectors.rows(rows)
-        view = VectorView(shown, seen, settings.n_vector_runs, n_start)
+        view = VectorView(words.documents, whole, seen, settings.words, n_start)
         if view.sees_any:
             runs += sample_more(view, seed, n_jobs, progress)
             held = DocumentVectors(rows, seen.astype(np.float16), ViewWeights(1.0, 1.0))

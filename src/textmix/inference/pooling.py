@@ -23,8 +23,8 @@ from scipy.special import logsumexp
 from textmix.inference.scoring import PartitionScorer
 from textmix.models.collapsed_directions import collapsed_directions, log_marginal
 
-FITTED_CELLS = 1 << 22  # documents × clusters that the weights are fitted to, at the most
-MAX_FITTED = 4096  # documents that the weights are fitted to
+FITTED_CELLS = 1 << 20  # documents × clusters that the weights are fitted to, at the most
+MAX_FITTED = 1024  # documents that the weights are fitted to
 MAX_SCORED = 4096  # documents whose vectors are looked at together
 LEAST = 1e-3, 1e-3  # weights of words and of vectors
 # Standard deviations of a normal prior on them. Where the views tell all labels, any larger weights would do as well.
@@ -201,11 +201,12 @@ def fit_weights(
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         logs = np.tensordot(weights, features, axes=1)
-        totals = logsumexp(logs, axis=1)
-        posterior = np.exp(logs - totals[:, np.newaxis])
-        expected = np.einsum("vij,ij->vi", features, posterior)
+        largest = logs.max(axis=1)
+        posterior = np.exp(logs - largest[:, np.newaxis])
+        sums = posterior.sum(axis=1)
+        expected = np.einsum("vij,ij->vi", features, posterior) / sums
         scaled = weights / LIKELY
-        value = float((totals - weights @ at_own).sum() + scaled @ scaled / 2.0)
+        value = float((np.log(sums) + largest - weights @ at_own).sum() + scaled @ scaled / 2.0)
         return value, np.asarray((expected - at_own).sum(axis=1) + scaled / LIKELY)
 
     bounds = [(least, None) for least in LEAST]

@@ -1,14 +1,16 @@
-"""The meaning of documents: runs of a von Mises-Fisher mixture on unit vectors, each on half of the dimensions.
+"""The meaning of documents: runs of a mixture of unit vectors and words, each on half of the vectors' dimensions.
 
-Directions of clusters are integrated out (models/collapsed_directions.py), so that clusters that nothing holds together
-empty themselves; a run starts from as many as runs on words have found. A vector that is the mean of many word vectors
-says little, and an encoder sees no more than the beginning of a long text: a run sees documents of many words only now
-and then (docs/decisions/views.md has what was tried, with figures).
+A cluster is a von Mises-Fisher distribution of vectors times a Dirichlet-multinomial of words, both with their
+parameters integrated out (models/collapsed_directions.py), so that clusters that nothing holds together empty
+themselves; a run starts from as many as runs on words have found. A vector that is the mean of many word vectors says
+little, and an encoder sees no more than the beginning of a long text: a run sees documents of many words only now and
+then (docs/decisions/views.md has what was tried, with figures).
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.inference.known_clusters import GuidedDocuments, release_misfits, start_labels
@@ -17,33 +19,44 @@ from textmix.inference.pooling import cosines_with
 from textmix.inference.progress import Progress, ProgressTask
 from textmix.inference.seeds import START, generator
 from textmix.inference.views.view import ViewRun
-from textmix.kernels.directions import DirectionModel, sweep_block
-from textmix.models.collapsed_directions import collapsed_directions, sum_directions
+from textmix.inference.views.words import WordSettings, keep_columns, limit_words
+from textmix.kernels.directions import DirectionModel, DocumentWords, WordClusters, sweep_block
+from textmix.kernels.elementary import make_scratch
+from textmix.models.collapsed_directions import collapsed_directions, list_words, sum_directions, sum_words
 
-CONCENTRATION = 0.5  # κ for each dimension that a run sees
-ALPHA = 0.1  # pseudo-count of a cluster
-N_SWEEPS, N_GREEDY = 4, 2  # documents hardly move any more after three
+CONCENTRATION, LEAST_CONCENTRATION = 0.5, 32.0  # κ for each dimension that a run sees; κ at least
+N_SWEEPS, N_GREEDY = 3, 2  # after two sweeps one document in twenty moves
 N_START_CLUSTERS = 100  # where there are no runs on words
 SHORT = 10  # distinct words; a run sees a document of more with probability SHORT / their number, ...
 LEAST_SEEN = 0.2  # ... but at least this
 LEAST_LENGTH = 0.1  # of a vector in the dimensions that a run sees; what is left of a shorter one is no direction
 ROUNDING = 1e-5  # of means of cosines: where all documents are alike, all fit
+N_WORDS = 6  # that a run sees of a document, at the most: with more they drown what the vector says
+MAX_COUNTS = 4_000_000  # of words in clusters; with more clusters a run sees fewer words, the most widespread ones
 _BLOCK = 64  # documents whose products are made together
-_SEEN, _DIMENSIONS, _SWEEPS = 4, 5, 6  # what random numbers are for
+_SEEN, _DIMENSIONS, _SWEEPS, _WORDS = 4, 5, 6, 7  # what random numbers are for
 
 
 class VectorView:
-    """Unit vectors; a row of zeros is a document without one, which no run sees."""
+    """Unit vectors, and the words beside them where counts are whole numbers.
+
+    A row of zeros is a document without a vector, which no run sees.
+    """
 
     uses_blas = True
 
     def __init__(
-        self, documents: GuidedDocuments, vectors: NDArray[np.float32], n_runs: int, n_start_clusters: int
+        self,
+        documents: GuidedDocuments,
+        whole: bool,
+        vectors: NDArray[np.float32],
+        settings: WordSettings,
+        n_start_clusters: int,
     ) -> None:
-        self.n_runs, self.n_start_clusters = n_runs, max(2, n_start_clusters)
+        self.n_runs, self.n_start_clusters = settings.n_runs, max(2, n_start_clusters)
         n_documents = vectors.shape[0] + (documents.n_free if documents.known.size else 0)
         self.n_visits = (N_SWEEPS + N_GREEDY) * n_documents
-        self._documents, self._vectors = documents, vectors
+        self._documents, self._whole, self._vectors, self._settings = documents, whole, vectors, settings
         self._chances = chances_by_length(np.diff(documents.counts.indptr))
         if documents.chances is not None:
             self._chances *= documents.chances
@@ -65,10 +78,24 @@ class VectorView:
             vectors = half_of_dimensions(self._vectors, rows, generator(seed, _DIMENSIONS, number))
             has_direction = vectors.any(axis=1)  # a vector may be zero in this half
             rows, vectors = rows[has_direction], vectors[has_direction]
+            seen = documents.take(rows)
+            seen = seen._replace(counts=self._words_seen(seen, generator(seed, _WORDS, number)))
             with progress.task("sampling", total=self.n_visits) as task:
-                found = fit_directions(documents.take(rows), vectors, self.n_start_clusters, own, task)
+                found = fit_directions(seen, vectors, self._settings, self.n_start_clusters, own, task)
             labels[rows] = order_by_size(found)
         return ViewRun(labels, {})
+
+    def _words_seen(self, documents: GuidedDocuments, rng: np.random.Generator) -> scipy.sparse.csr_array:
+        """Words that a run sees of these documents."""
+        if not self._whole:
+            nothing = np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(documents.counts.shape[0] + 1, np.int32)
+            return scipy.sparse.csr_array(nothing, shape=(documents.counts.shape[0], 1))
+        counts = limit_words(documents.counts, min(N_WORDS, self._settings.n_words), rng)
+        n_kept = MAX_COUNTS // (documents.n_known + self.n_start_clusters)
+        if counts.shape[1] <= n_kept:
+            return counts
+        by_frequency = np.argsort(-np.bincount(counts.indices, minlength=counts.shape[1]), kind="stable")
+        return keep_columns(counts, np.isin(np.arange(counts.shape[1]), by_frequency[:n_kept]))
 
 
 def chances_by_length(n_words: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -90,18 +117,24 @@ def half_of_dimensions(
 
 
 def fit_directions(
-    documents: GuidedDocuments, vectors: NDArray[np.float32], n_start_clusters: int, seed: int, task: ProgressTask
+    documents: GuidedDocuments,
+    vectors: NDArray[np.float32],
+    settings: WordSettings,
+    n_start_clusters: int,
+    seed: int,
+    task: ProgressTask,
 ) -> NDArray[np.int32]:
     """One run from random clusters; where clusters are known, a second one from what the first has found.
 
     Documents of known clusters, 0 … n_known − 1, come last; in the second run they stay there.
     """
     n_documents, n_dimensions = vectors.shape
-    model = collapsed_directions(CONCENTRATION * n_dimensions, n_dimensions, ALPHA)
+    kappa = max(CONCENTRATION * n_dimensions, LEAST_CONCENTRATION)
+    model = collapsed_directions(kappa, n_dimensions, settings.alpha)
     n_slots = min(n_start_clusters, n_documents)
     labels: NDArray[np.int32] = generator(seed, START).integers(n_slots, size=n_documents, dtype=np.int32)
-    among = products_within_blocks(vectors)
-    _sweep(vectors, among, labels, n_documents, n_slots, model, seed, 0, task)
+    sampler = _Sampler(vectors, documents.counts, model, settings.beta)
+    sampler.run(labels, n_documents, n_slots, seed, 0, task)
     if documents.known.size == 0:
         return labels
     directions = sum_directions(vectors[documents.n_free :], documents.known, model, documents.n_known).sums
@@ -111,7 +144,7 @@ def fit_directions(
         return np.asarray(np.where(allowed, cosines, -np.inf).argmax(axis=1), dtype=np.int32)
 
     labels = start_labels(documents, labels, choose)
-    _sweep(vectors, among, labels, documents.n_free, documents.n_known + n_slots, model, seed, N_SWEEPS, task)
+    sampler.run(labels, documents.n_free, documents.n_known + n_slots, seed, N_SWEEPS, task)
     return release_unrelated(labels, documents, vectors)
 
 
@@ -136,49 +169,42 @@ def release_unrelated(
     return release_misfits(labels, documents, fits)
 
 
-def _sweep(
-    vectors: NDArray[np.float32],
-    among: list[NDArray[np.floating]],
-    labels: NDArray[np.int32],
-    n_free: int,
-    n_slots: int,
-    model: DirectionModel,
-    seed: int,
-    first_sweep: int,
-    task: ProgressTask,
-) -> None:
-    """Sample the labels of the first documents, then put each into its most probable cluster; others stay."""
-    for sweep in range(first_sweep, first_sweep + N_SWEEPS):
-        sweep_directions(vectors, among, labels, n_slots, model, generator(seed, sweep).random(n_free), task)
-    for _ in range(N_GREEDY):
-        sweep_directions(vectors, among, labels, n_slots, model, np.full(n_free, -1.0), task)
+class _Sampler:
+    """Sweeps over documents; products of the documents of a block with each other are made once."""
 
+    def __init__(
+        self, vectors: NDArray[np.floating], counts: scipy.sparse.csr_array, model: DirectionModel, beta: float
+    ) -> None:
+        self._vectors, self._counts, self._model, self._beta = vectors, counts, model, beta
+        self._words = list_words(counts)
+        blocks = (vectors[first : first + _BLOCK] for first in range(0, vectors.shape[0], _BLOCK))
+        self._among = [own @ own.T for own in blocks]
 
-def products_within_blocks(vectors: NDArray[np.floating], block: int = _BLOCK) -> list[NDArray[np.floating]]:
-    """Products of the documents of each block with each other, which stay the same from sweep to sweep."""
-    return [own @ own.T for own in (vectors[first : first + block] for first in range(0, vectors.shape[0], block))]
+    def run(
+        self, labels: NDArray[np.int32], n_free: int, n_slots: int, seed: int, first_sweep: int, task: ProgressTask
+    ) -> None:
+        """Sample the labels of the first documents, then put each into its most probable cluster; others stay."""
+        words = sum_words(self._counts, labels, self._beta, n_slots)
+        for sweep in range(first_sweep, first_sweep + N_SWEEPS):
+            self._sweep(labels, words, generator(seed, sweep).random(n_free), task)
+        for _ in range(N_GREEDY):
+            self._sweep(labels, words, np.full(n_free, -1.0), task)
 
-
-def sweep_directions(
-    vectors: NDArray[np.floating],
-    among: list[NDArray[np.floating]],
-    labels: NDArray[np.int32],
-    n_slots: int,
-    model: DirectionModel,
-    draws: NDArray[np.float64],
-    task: ProgressTask,
-) -> int:
-    """Visit the first documents, one for each draw, and return how many have moved; see `sweep_block`."""
-    clusters, log_weights = sum_directions(vectors, labels, model, n_slots), np.empty(n_slots)
-    n_moved = first = 0
-    for products in among:
-        last = min(first + products.shape[0], draws.size)
-        if first >= last:
-            break
-        own = vectors[first:last]
-        n_moved += sweep_block(
-            own, labels[first:last], own @ clusters.sums.T, products, clusters, model, draws[first:last], log_weights
-        )
-        task.advance(last - first)
-        first = last
-    return n_moved
+    def _sweep(
+        self, labels: NDArray[np.int32], words: WordClusters, draws: NDArray[np.float64], task: ProgressTask
+    ) -> None:
+        """Visit the first documents, one for each draw; see `sweep_block`."""
+        n_slots = words.totals.size
+        clusters = sum_directions(self._vectors, labels, self._model, n_slots)  # anew: rounding adds up
+        log_weights, scratch, starts = np.empty(n_slots), make_scratch(n_slots), self._words.starts
+        for number, among in enumerate(self._among):
+            first, last = number * _BLOCK, min((number + 1) * _BLOCK, draws.size)
+            if first >= last:
+                break
+            own = self._vectors[first:last]
+            documents = DocumentWords(starts[first : last + 1], self._words.words, self._words.counts)
+            sweep_block(
+                *(own, documents, labels[first:last], own @ clusters.sums.T, among),
+                *(clusters, words, self._model, draws[first:last], log_weights, scratch),
+            )
+            task.advance(last - first)
