@@ -109,7 +109,7 @@ def main() -> None:
         with duckdb.connect() as connection:
             truth = connection.execute("SELECT label FROM read_parquet(?)", [str(file)]).fetchnumpy()["label"]
         common = ["--clusters", arguments.clusters, "--inference", "parallel", "--top", "3"]
-        for name, options in [("no settings", []), ("threads", common)]:
+        for name, options in [("no settings", []), ("words alone", ["--encoder", "none"]), ("threads", common)]:
             started = time.perf_counter()
             out, _ = finish(textmix(file, folder / name, *options))
             spent = time.perf_counter() - started

@@ -250,6 +250,19 @@ def test_a_new_text_without_a_known_word_is_assigned_by_its_meaning(static):
     assert by_words.assign(NEW).labels.tolist() == [-1, -1, -1]
 
 
+def test_many_new_texts_are_encoded_some_at_a_time(static, given, monkeypatch):
+    texts = [*NEW, *TEXTS[::3], "", "?!"]
+    for clustering, vectors in ((static, None), (given, encode(texts))):
+        at_once = clustering.assign(texts, vectors=vectors)
+        with monkeypatch.context() as patched:
+            patched.setattr("textmix.clustering.clustering.MAX_ENCODED", 4)
+            in_parts = clustering.assign(texts, vectors=vectors)
+            with pytest.raises(ValueError, match="16 rows, but there are 17 texts"):
+                given.assign(texts, vectors=encode(texts)[1:])
+        for found, expected in zip(in_parts, at_once, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_a_new_text_about_something_else_is_an_outlier(static):
     found = static.assign(["a violin concerto in three movements", "my parcel has not arrived"])
     assert found.outliers.tolist() == [True, False]

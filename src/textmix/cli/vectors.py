@@ -75,7 +75,12 @@ class VectorColumn:
         """The vectors of all rows; ValueError if no text has one."""
         if not any(block.any() for block in self._blocks):
             raise ValueError(f'column "{self.column}" has no vectors: all its values are empty or zero')
-        return np.concatenate(self._blocks)
+        vectors, first = np.empty((self._n_rows, self._blocks[0].shape[1]), dtype=np.float32), 0
+        while self._blocks:  # one by one, so that memory does not hold all of them twice
+            block = self._blocks.pop(0)
+            vectors[first : first + len(block)] = block
+            first += len(block)
+        return vectors
 
     def _parse(self, values: Sequence[str]) -> list[NDArray[np.float32] | None]:
         rows: list[NDArray[np.float32] | None] = []

@@ -21,6 +21,7 @@ from textmix.clustering.text_store import TextsInMemory, TextStore
 from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.counting import is_missing
 from textmix.estimators import ConsensusMixture
+from textmix.estimators.two_view_mixture import as_source
 from textmix.inference.ordering import order_by_size, renumber
 from textmix.metrics import agreement
 from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
@@ -34,9 +35,11 @@ from textmix.results.tables import Column
 from textmix.results.typical import Example, Typicality
 from textmix.results.words import ScoredWord
 from textmix.vectors import check_vectors
+from textmix.vectors.source import blocks
 
 _OF_THE_FIT = ("input", "guidance", "versions")  # parts of run.json that stay when a clustering is saved again
 MAX_NAME = 200  # characters
+MAX_ENCODED = 50_000  # new texts whose vectors are in memory at a time
 
 
 class Clustering:
@@ -295,7 +298,15 @@ class Clustering:
         By words and vectors, as they were clustered. `vectors`: those of the new texts, one row per text, if the
         clustering was made with vectors of your own.
         """
-        return self.model.assign(*self._read_new(texts, vectors))
+        listed = texts if isinstance(texts, str | bytes) else list(texts)
+        if self.view.name is None or len(listed) <= MAX_ENCODED:
+            return self.model.assign(*self._read_new(listed, vectors))
+        given = None if vectors is None else as_source(vectors, len(listed), some=False)
+        parts = []
+        for rows in blocks(len(listed), MAX_ENCODED):
+            own = None if given is None else given.rows(np.arange(rows.start, rows.stop))
+            parts.append(self.model.assign(*self._read_new(listed[rows], own)))
+        return Assignments(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _read_new(self, texts: Iterable[str | None], vectors: Any) -> tuple[Any, Any]:
         """The counts of new texts, and their vectors if there is a second view."""

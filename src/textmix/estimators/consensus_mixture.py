@@ -36,7 +36,7 @@ from textmix.inference.consensus_fit import (
     place_others,
 )
 from textmix.inference.identical import are_first, group_identical
-from textmix.inference.known_clusters import labels_of_known
+from textmix.inference.known_clusters import GuidedDocuments, labels_of_known
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.merging import Merges, merge_by_both, merge_documents
 from textmix.inference.ordering import are_among, order_by_size, renumber
@@ -89,7 +89,7 @@ class ConsensusMixture(TwoViewMixture):
         Of each run.
     duplicates : {"all", "once"}, default="all"
         "once": identical documents count as one in finding clusters, in the words of clusters and in outlier scores;
-        in the sizes of clusters all count.
+        in the sizes of clusters, and in the directions that predictions by vectors go by, all count.
     outlier_threshold : float, default=0.25
         Documents of a higher outlier score are outliers, beside those alone in their cluster; it can be changed after
         a fit.
@@ -197,22 +197,14 @@ class ConsensusMixture(TwoViewMixture):
         knowledge = know_identical(counts, knowledge, unit)
         if self.n_clusters is not None:
             check_number(counts, int(self.n_clusters), unit, knowledge.known)
-        documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
-        seed, progress = seed_from(self.random_state), Progress(self.progress)
-        n_examples = knowledge.example_of.size
         if source is not None and counts.shape[0] <= MAX_SAMPLED:
-            source = ArrayVectors(source.rows(np.arange(counts.shape[0])))  # each is encoded once
-        arranged = None
-        if source is not None and knowledge.example_vectors is not None:
-            arranged = ArrangedVectors(source, rows, knowledge.example_vectors)
-        found = fit_consensus(
-            documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress, arranged
-        )
-        own = rows < counts.shape[0]
-        labels = np.full(counts.shape[0], -1, np.int32)
-        labels[rows[own]] = found.labels[own]
-        clusters, has_words = labels_of_known(found.labels, documents), np.diff(counts.indptr) > 0
+            source = ArrayVectors(hold_vectors(source, np.arange(counts.shape[0])).matrix)  # each is encoded once
+        documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
+        found = self._sample(documents, rows, knowledge, whole, unit, source)
+        own, has_words = rows < counts.shape[0], np.diff(counts.indptr) > 0
         is_known = has_words & (knowledge.known >= 0)
+        labels, clusters = np.full(counts.shape[0], -1, np.int32), labels_of_known(found.labels, documents)
+        labels[rows[own]] = found.labels[own]
         labels[is_known] = clusters[knowledge.known[is_known]]
         labels, clusters = renumber(labels, order_by_size(labels), clusters)
         held = None if source is None else self._hold(source, found, rows, own)
@@ -223,16 +215,32 @@ class ConsensusMixture(TwoViewMixture):
                 *(counts, whole, labels, word_counts, float(self.beta), prior, unit, source, held, self.n_jobs)
             )
             labels, clusters = renumber(labels, placed, clusters)
-        sampled = found.rows[own[found.rows]]  # places in rows
         if self.n_clusters is not None:
             number = int(self.n_clusters)
             labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number, held)
         known = dict(zip(knowledge.names, clusters.tolist(), strict=True))
         self.n_runs_, self.n_vector_runs_ = len(found.runs), found.n_vector_runs
-        self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[sampled]
+        self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[found.rows[own[found.rows]]]
         return self._set_labels(
             *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known), held)
         )
+
+    def _sample(
+        self,
+        documents: GuidedDocuments,
+        rows: NDArray[np.int64],
+        knowledge: PriorKnowledge,
+        whole: bool,
+        unit: float,
+        source: VectorSource | None,
+    ) -> Found:
+        """What runs on these documents, rows of X and then examples, agree on."""
+        vectors = None
+        if source is not None and knowledge.example_vectors is not None:
+            vectors = ArrangedVectors(source, rows, knowledge.example_vectors)
+        seed, progress = seed_from(self.random_state), Progress(self.progress)
+        n_examples = knowledge.example_of.size
+        return fit_consensus(documents, n_examples, whole, unit, self._settings(), seed, self.n_jobs, progress, vectors)
 
     @staticmethod
     def _hold(

@@ -32,7 +32,7 @@ from textmix.inference.views.view import View, ViewRun
 from textmix.inference.views.words import WordSettings, WordView
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
-from textmix.vectors.source import VectorSource
+from textmix.vectors.source import VectorSource, blocks
 
 LABEL_BETA = 0.6  # of the second step at granularity 1, of words alone ...
 BETA_PER_LABEL = 0.09  # ... and of two views, for each label that a document has in the mean
@@ -85,11 +85,11 @@ def fit_consensus(
     if vectors is not None and n_word_runs == words.n_runs:  # Ctrl-C is to end all sampling
         n_found = [int(run.labels.max(initial=-1)) + 1 for run in runs]
         n_start = int(np.median(n_found)) or N_START_CLUSTERS
-        seen = vectors.rows(rows)
-        view = VectorView(words.documents, whole, seen, settings.words, n_start)
+        seen = hold_vectors(vectors, rows)
+        view = VectorView(words.documents, whole, seen.matrix, settings.words, n_start)
         if view.sees_any:
             runs += sample_more(view, seed, n_jobs, progress)
-            held = DocumentVectors(rows, seen.astype(np.float16), ViewWeights(1.0, 1.0))
+            held = seen
         del seen, view
     run_labels = np.stack([run.labels for run in runs])
     has_label = run_labels >= 0
@@ -196,7 +196,10 @@ def place_by_both(
 
 def hold_vectors(vectors: VectorSource, rows: NDArray[np.int64]) -> DocumentVectors:
     """The vectors of some documents as they are kept; how much they count is to be fitted."""
-    return DocumentVectors(rows, vectors.rows(rows).astype(np.float16), ViewWeights(1.0, 1.0))
+    matrix = np.empty((rows.size, vectors.n_dimensions), np.float16)
+    for block in blocks(rows.size):
+        matrix[block] = vectors.rows(rows[block])
+    return DocumentVectors(rows, matrix, ViewWeights(1.0, 1.0))
 
 
 def make_pooled(

@@ -25,7 +25,8 @@ from textmix.kernels.elementary import make_scratch
 from textmix.models.collapsed_directions import collapsed_directions, list_words, sum_directions, sum_words
 
 CONCENTRATION, LEAST_CONCENTRATION = 0.5, 32.0  # κ for each dimension that a run sees; κ at least
-N_SWEEPS, N_GREEDY = 3, 2  # after two sweeps one document in twenty moves
+N_SWEEPS, N_GREEDY = 2, 2  # in the first sweep all documents move, in the second one in six, then one in twenty
+MAX_START_CLUSTERS = 300  # more cost more than they bring
 N_START_CLUSTERS = 100  # where there are no runs on words
 SHORT = 10  # distinct words; a run sees a document of more with probability SHORT / their number, ...
 LEAST_SEEN = 0.2  # ... but at least this
@@ -49,11 +50,11 @@ class VectorView:
         self,
         documents: GuidedDocuments,
         whole: bool,
-        vectors: NDArray[np.float32],
+        vectors: NDArray[np.floating],
         settings: WordSettings,
         n_start_clusters: int,
     ) -> None:
-        self.n_runs, self.n_start_clusters = settings.n_runs, max(2, n_start_clusters)
+        self.n_runs, self.n_start_clusters = settings.n_runs, min(max(2, n_start_clusters), MAX_START_CLUSTERS)
         n_documents = vectors.shape[0] + (documents.n_free if documents.known.size else 0)
         self.n_visits = (N_SWEEPS + N_GREEDY) * n_documents
         self._documents, self._whole, self._vectors, self._settings = documents, whole, vectors, settings
@@ -104,12 +105,12 @@ def chances_by_length(n_words: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def half_of_dimensions(
-    vectors: NDArray[np.float32], rows: NDArray[np.int64], rng: np.random.Generator
+    vectors: NDArray[np.floating], rows: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """These rows in a random half of the dimensions, of length 1 again; zeros where next to nothing is in this half."""
     n_dimensions = vectors.shape[1]
     chosen = np.sort(rng.permutation(n_dimensions)[: max(2, n_dimensions // 2)])
-    half = vectors[rows[:, np.newaxis], chosen]
+    half = vectors[rows[:, np.newaxis], chosen].astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", half, half))
     half[lengths < LEAST_LENGTH] = 0.0
     half /= np.maximum(lengths, LEAST_LENGTH)[:, np.newaxis]
@@ -170,15 +171,13 @@ def release_unrelated(
 
 
 class _Sampler:
-    """Sweeps over documents; products of the documents of a block with each other are made once."""
+    """Sweeps over documents, a block at a time."""
 
     def __init__(
         self, vectors: NDArray[np.floating], counts: scipy.sparse.csr_array, model: DirectionModel, beta: float
     ) -> None:
         self._vectors, self._counts, self._model, self._beta = vectors, counts, model, beta
         self._words = list_words(counts)
-        blocks = (vectors[first : first + _BLOCK] for first in range(0, vectors.shape[0], _BLOCK))
-        self._among = [own @ own.T for own in blocks]
 
     def run(
         self, labels: NDArray[np.int32], n_free: int, n_slots: int, seed: int, first_sweep: int, task: ProgressTask
@@ -197,14 +196,12 @@ class _Sampler:
         n_slots = words.totals.size
         clusters = sum_directions(self._vectors, labels, self._model, n_slots)  # anew: rounding adds up
         log_weights, scratch, starts = np.empty(n_slots), make_scratch(n_slots), self._words.starts
-        for number, among in enumerate(self._among):
-            first, last = number * _BLOCK, min((number + 1) * _BLOCK, draws.size)
-            if first >= last:
-                break
+        for first in range(0, draws.size, _BLOCK):
+            last = min(first + _BLOCK, draws.size)
             own = self._vectors[first:last]
             documents = DocumentWords(starts[first : last + 1], self._words.words, self._words.counts)
             sweep_block(
-                *(own, documents, labels[first:last], own @ clusters.sums.T, among),
+                *(own, documents, labels[first:last], own @ clusters.sums.T, own @ own.T),
                 *(clusters, words, self._model, draws[first:last], log_weights, scratch),
             )
             task.advance(last - first)
