@@ -78,7 +78,8 @@ class VectorView:
             own = int(generator(seed, _SWEEPS, number).integers(2**63))
             vectors = half_of_dimensions(self._vectors, rows, generator(seed, _DIMENSIONS, number))
             has_direction = vectors.any(axis=1)  # a vector may be zero in this half
-            rows, vectors = rows[has_direction], vectors[has_direction]
+            if not has_direction.all():  # as a rule all have one, and a copy would take as much memory again
+                rows, vectors = rows[has_direction], vectors[has_direction]
             seen = documents.take(rows)
             seen = seen._replace(counts=self._words_seen(seen, generator(seed, _WORDS, number)))
             with progress.task("sampling", total=self.n_visits) as task:
