@@ -72,6 +72,22 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
     return out, err
 
 
+def run_alone(file: Path, out: Path, *options: str) -> tuple[str, float, float]:
+    """What the program prints, the seconds it takes and its peak memory in megabytes."""
+    command = textmix_command(file, out, "--text", "text", *options)
+    with tempfile.TemporaryFile("w+") as printed:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, stdout=printed, stderr=subprocess.STDOUT, text=True)
+        _, status, usage = os.wait4(process.pid, 0)
+        spent = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        printed.seek(0)
+        text = printed.read()
+    if process.returncode != 0:
+        raise RuntimeError(f"textmix failed ({process.returncode}): {text[-2000:]}")
+    return text, spent, usage.ru_maxrss * 1024 / 1e6
+
+
 def lines_of_textmix(err: str) -> str:
     """What the program itself said: not what Dask logs."""
     return "; ".join(line for line in err.splitlines() if line.startswith("textmix: "))
@@ -110,12 +126,10 @@ def main() -> None:
             truth = connection.execute("SELECT label FROM read_parquet(?)", [str(file)]).fetchnumpy()["label"]
         common = ["--clusters", arguments.clusters, "--inference", "parallel", "--top", "3"]
         for name, options in [("no settings", []), ("words alone", ["--encoder", "none"]), ("threads", common)]:
-            started = time.perf_counter()
-            out, _ = finish(textmix(file, folder / name, *options))
-            spent = time.perf_counter() - started
+            out, spent, peak = run_alone(file, folder / name, *options)
             expected = labels_of(folder / name)
             print(out)
-            rows.append([name, f"{spent:.1f} s", "", f"{nmi(truth, expected):.4f}"])
+            rows.append([name, f"{spent:.1f} s", f"{peak:,.0f} MB", f"{nmi(truth, expected):.4f}"])
             print(rows[-1], flush=True)
         for name, kills in [("Dask, two workers", False), ("Dask, one of two killed", True)]:
             cluster = LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
@@ -131,7 +145,9 @@ def main() -> None:
             same = bool((labels_of(run) == expected).all())
             rows.append([name, f"{spent:.1f} s", "identical" if same else "DIFFERENT", lines_of_textmix(err)])
             print(rows[-1], flush=True)
-    print_table(f"{arguments.texts:,} texts to labels", ["engine", "time", "labels", "said, or NMI"], rows)
+    print_table(
+        f"{arguments.texts:,} texts to labels", ["engine", "time", "peak, or labels", "NMI, or what it printed"], rows
+    )
 
 
 if __name__ == "__main__":

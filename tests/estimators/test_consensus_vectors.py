@@ -19,7 +19,7 @@ from textmix.estimators import consensus_mixture
 from textmix.estimators.prior_knowledge import read_knowledge
 from textmix.inference import consensus_fit, pooling
 from textmix.inference.views.vectors import VectorView
-from textmix.vectors.source import ArrayVectors, as_unit_rows
+from textmix.vectors.source import ArrayVectors, HeldVectors, as_unit_rows
 
 N_DIMENSIONS = 32
 
@@ -700,7 +700,7 @@ def test_examples_say_what_a_cluster_is_also_where_a_sample_forms_the_clusters(m
     )
     held = model._fitted.vectors
     assert held.rows.size < 120  # some of the sample are examples
-    np.testing.assert_allclose(held.units, as_unit_rows(vectors[held.rows]), atol=1e-3)
+    np.testing.assert_allclose(held.matrix, as_unit_rows(vectors[held.rows]), atol=1e-3)
     for name, topic in (("pears", 1), ("wordless", 2)):
         found = model.labels_ == model.known_clusters_[name]
         assert (labels[found] == topic).mean() > 0.8
@@ -721,6 +721,22 @@ def test_what_needs_all_vectors_gets_by_with_those_of_the_sample(monkeypatch):
     assert model.merged(2).n_clusters_ == 2
     for n_clusters in (4, 60):
         assert quick(n_clusters=n_clusters).fit(counts, vectors=vectors).n_clusters_ == n_clusters
+
+
+def test_vectors_are_read_once_and_kept_once(monkeypatch):
+    counts, vectors, _ = collection(200)
+    n_kept, keep = [], HeldVectors.__init__
+
+    def keep_and_tell(held, matrix):
+        n_kept.append(matrix.shape[0])
+        keep(held, matrix)
+
+    monkeypatch.setattr(HeldVectors, "__init__", keep_and_tell)
+    source = Source(np.vstack((vectors, vectors[:2])))
+    model = quick().fit(with_empty(counts), vectors=source)
+    assert sum(source.asked) == 202
+    assert n_kept == [202]
+    assert model._fitted.vectors.matrix.dtype == np.float16
 
 
 def test_outlier_scores_make_no_array_of_all_documents_and_dimensions(monkeypatch):

@@ -40,7 +40,7 @@ def no_cluster_apart(labels):
 
 def points_of(counts, vectors, labels):
     """What documents are to Ward's criterion; one without a vector has the mean of its cluster, or else of all."""
-    units, words = vectors.units.astype(float), reference.word_points(counts.toarray(), labels)
+    units, words = vectors.matrix.astype(float), reference.word_points(counts.toarray(), labels)
     has_vector = units.any(axis=1) & (labels >= 0)
     for document in np.flatnonzero(~has_vector):
         own = has_vector & (labels == labels[document])
@@ -83,7 +83,7 @@ def test_of_vectors_alone_it_is_the_ward_linkage_of_scipy():
     labels = np.arange(40, dtype=np.int32)
     merges = merge_by_both(scipy.sparse.csr_array(np.ones((40, 2), int)), labels, vectors, no_cluster_apart(labels))
     # SciPy's distance is √2 times the root of what merging adds to the sum of squares.
-    expected = linkage(vectors.units.astype(float), "ward")[:, 2] ** 2 / 2
+    expected = linkage(vectors.matrix.astype(float), "ward")[:, 2] ** 2 / 2
     np.testing.assert_allclose(merges.costs, (1 - WORD_SHARE) * expected, rtol=1e-9)
 
 

@@ -212,8 +212,9 @@ def test_a_vector_like_no_cluster_makes_a_new_one_more_probable():
 
 def test_probabilities_come_block_by_block_and_the_same(monkeypatch):
     counts, held = scipy.sparse.csr_array(some_counts()), held_vectors()
-    scorer = make_scorer(some_counts(), held.units, LABELS, (0.3, 5.0))
-    whole = scorer.probabilities(counts, held.units, LABELS)
+    units = held.matrix.astype(np.float32)
+    scorer = make_scorer(some_counts(), units, LABELS, (0.3, 5.0))
+    whole = scorer.probabilities(counts, units, LABELS)
     monkeypatch.setattr("textmix.inference.scoring.BLOCK_BYTES", 8 * 7 * 5)
     blocks = list(scorer.blocks(counts, held, LABELS))
     assert [rows.stop - rows.start for rows, _ in blocks] == [5, 5, 5, 1]

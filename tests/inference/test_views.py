@@ -23,6 +23,7 @@ from textmix.inference.views.vectors import (
 )
 from textmix.inference.views.words import WordSettings
 from textmix.models.collapsed_directions import sum_words
+from textmix.vectors.source import ArrayVectors
 
 QUIET = Progress(shown=False)
 
@@ -54,7 +55,7 @@ def make_view(
     clusters = np.array(known, dtype=np.int32)
     documents = GuidedDocuments(counts, clusters, int(clusters.max(initial=-1)) + 1, chances)
     settings = WordSettings(n_runs, n_words_seen, 500, 0.1, 0.1, 20)
-    return VectorView(documents, whole, vectors, settings, n_start_clusters)
+    return VectorView(documents, whole, ArrayVectors(vectors), settings, n_start_clusters)
 
 
 def labels_of(view, number=0, seed=0):
@@ -185,7 +186,7 @@ def test_half_of_the_dimensions_in_rows_of_length_1(n_dimensions, n_left):
     rng = np.random.default_rng(n_dimensions)
     others = unit_rows(rng.normal(size=(6, n_dimensions)))
     vectors = np.vstack((np.eye(n_dimensions, dtype=np.float32), others))
-    found = half_of_dimensions(vectors, np.arange(len(vectors)), rng)
+    found = half_of_dimensions(ArrayVectors(vectors), np.arange(len(vectors)), rng)
     assert found.shape == (n_dimensions + 6, n_left)
     assert found.dtype == np.float32
     chosen = np.flatnonzero(found[:n_dimensions].any(axis=1))
@@ -196,7 +197,7 @@ def test_half_of_the_dimensions_in_rows_of_length_1(n_dimensions, n_left):
 def test_halves_differ_and_every_dimension_is_in_some():
     vectors, rows = np.eye(12, dtype=np.float32), np.arange(12)
     rng = np.random.default_rng(0)
-    halves = np.stack([half_of_dimensions(vectors, rows, rng).any(axis=1) for _ in range(30)])
+    halves = np.stack([half_of_dimensions(ArrayVectors(vectors), rows, rng).any(axis=1) for _ in range(30)])
     assert (halves.sum(axis=1) == 6).all()
     assert (np.abs(halves.mean(axis=0) - 0.5) < 0.3).all()
 
@@ -204,8 +205,10 @@ def test_halves_differ_and_every_dimension_is_in_some():
 def test_a_half_is_that_of_the_rows_asked_for():
     vectors, _ = planted(n_documents=10)
     rows = np.array([7, 0, 3])
-    of_all = half_of_dimensions(vectors, np.arange(10), np.random.default_rng(1))
-    np.testing.assert_array_equal(half_of_dimensions(vectors, rows, np.random.default_rng(1)), of_all[rows])
+    of_all = half_of_dimensions(ArrayVectors(vectors), np.arange(10), np.random.default_rng(1))
+    np.testing.assert_array_equal(
+        half_of_dimensions(ArrayVectors(vectors), rows, np.random.default_rng(1)), of_all[rows]
+    )
 
 
 @pytest.mark.parametrize("size", [1e-2, 1e-10, 1e-22, 1e-40])
@@ -214,7 +217,7 @@ def test_a_vector_of_which_next_to_nothing_is_in_a_half_has_no_direction_there(s
     vectors = np.full((8, 8), size, np.float32)
     np.fill_diagonal(vectors, 1.0)
     for seed in range(5):
-        half = half_of_dimensions(unit_rows(vectors), np.arange(8), np.random.default_rng(seed))
+        half = half_of_dimensions(ArrayVectors(unit_rows(vectors)), np.arange(8), np.random.default_rng(seed))
         np.testing.assert_allclose(np.sort(np.linalg.norm(half, axis=1)), [0, 0, 0, 0, 1, 1, 1, 1], atol=1e-5)
 
 

@@ -24,14 +24,13 @@ from textmix.estimators.prior_knowledge import (
     know_identical,
     read_knowledge,
 )
-from textmix.estimators.two_view_mixture import ArrangedVectors, TwoViewMixture, as_source
+from textmix.estimators.two_view_mixture import TwoViewMixture, as_source
 from textmix.inference.consensus import check_number, cluster_stabilities, mean_trace, split_off
 from textmix.inference.consensus_fit import (
     MAX_SAMPLED,
     ConsensusSettings,
     Found,
     fit_consensus,
-    hold_vectors,
     make_pooled,
     place_others,
 )
@@ -48,7 +47,7 @@ from textmix.inference.views.words import WordSettings
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
-from textmix.vectors.source import ArrayVectors, VectorSource
+from textmix.vectors.source import ArrangedVectors, HeldVectors, VectorSource, hold_vectors
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
@@ -198,7 +197,7 @@ class ConsensusMixture(TwoViewMixture):
         if self.n_clusters is not None:
             check_number(counts, int(self.n_clusters), unit, knowledge.known)
         if source is not None and counts.shape[0] <= MAX_SAMPLED:
-            source = ArrayVectors(hold_vectors(source, np.arange(counts.shape[0])).matrix)  # each is encoded once
+            source = hold_vectors(source, np.arange(counts.shape[0]))  # each is encoded once
         documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
         found = self._sample(documents, rows, knowledge, whole, unit, source)
         own, has_words = rows < counts.shape[0], np.diff(counts.indptr) > 0
@@ -250,15 +249,14 @@ class ConsensusMixture(TwoViewMixture):
 
         None if no document has one.
         """
-        if source.n_documents <= MAX_SAMPLED:
-            held = hold_vectors(source, np.arange(source.n_documents))
-            return held if held.matrix.any() else None
-        if found.vectors is None:
+        if isinstance(source, HeldVectors):
+            return DocumentVectors(np.arange(source.n_documents), source.matrix) if source.matrix.any() else None
+        if not isinstance(found.vectors, HeldVectors):
             return None
         is_own = own[found.rows]
         documents = rows[found.rows[is_own]]
         order = np.argsort(documents)
-        return replace(found.vectors, rows=documents[order], matrix=found.vectors.matrix[is_own][order])
+        return DocumentVectors(documents[order], found.vectors.matrix[np.flatnonzero(is_own)[order]])
 
     def fit_labels(self, X: Any, labels: NDArray[np.int32], *, vectors: Any = None) -> Self:
         """Take labels of any origin for the clusters of X, numbered by falling size; nothing is sampled.
@@ -275,7 +273,7 @@ class ConsensusMixture(TwoViewMixture):
             rows = np.arange(counts.shape[0])
             if rows.size > MAX_SAMPLED:
                 rows = np.sort(np.random.default_rng(seed_from(self.random_state)).permutation(rows)[:MAX_SAMPLED])
-            held = hold_vectors(source, rows)
+            held = DocumentVectors(rows, hold_vectors(source, rows).matrix)
         own = order_by_size(np.where(np.diff(counts.indptr) > 0, labels, -1).astype(np.int32))
         return self._set_labels(counts, whole, own, {}, True, {}, np.empty(0, np.int64), held)
 
@@ -416,7 +414,7 @@ class ConsensusMixture(TwoViewMixture):
             counts, vectors = self._training_counts(), self._fitted.vectors
             scores = self._background.score(counts, self.labels_, own=True)
             if vectors is not None:
-                scores[vectors.rows] += self.score_vectors(vectors.units, self.labels_[vectors.rows], own=True)
+                scores[vectors.rows] += self.score_vectors(vectors.matrix, self.labels_[vectors.rows], own=True)
             self._outlier_scores = scores
         return self._outlier_scores
 

@@ -12,10 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.estimators.counts import check_counts
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.pooling import LEAST_WORD_WEIGHT, PooledScorer, cosines_with
-from textmix.vectors.source import VectorSource, check_vectors
-
-_BLOCK, _CELLS = 4096, 1 << 22  # documents, and documents × clusters, that are looked at together
+from textmix.inference.pooling import LEAST_WORD_WEIGHT, PooledScorer, cosines_with_own
+from textmix.vectors.source import VectorSource, blocks, check_vectors
 
 
 def as_source(vectors: Any, n_documents: int, *, some: bool = True) -> VectorSource:
@@ -26,23 +24,6 @@ def as_source(vectors: Any, n_documents: int, *, some: bool = True) -> VectorSou
         raise ValueError(f"there are {vectors.n_documents:,} vectors, but {n_documents:,} documents")
     source: VectorSource = vectors
     return source
-
-
-class ArrangedVectors:
-    """Vectors in the order that sampling wants: those of documents, then those of examples."""
-
-    def __init__(self, source: VectorSource, documents: NDArray[np.int64], examples: NDArray[np.float32]) -> None:
-        self._source, self._documents, self._examples = source, documents, examples
-        self.n_documents, self.n_dimensions = documents.size, source.n_dimensions
-
-    def rows(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
-        """See VectorSource."""
-        wanted = self._documents[documents]
-        is_example = wanted >= self._source.n_documents
-        found = np.empty((wanted.size, self.n_dimensions), np.float32)
-        found[~is_example] = self._source.rows(wanted[~is_example])
-        found[is_example] = self._examples[wanted[is_example] - self._source.n_documents]
-        return found
 
 
 class TwoViewMixture(PartitionMixture):
@@ -139,7 +120,7 @@ class TwoViewMixture(PartitionMixture):
         return PooledScorer(words, fitted.cluster_sizes, self._direction_sums, fitted.vectors.weights)
 
     def score_vectors(
-        self, vectors: NDArray[np.float32], labels: NDArray[np.int32], *, own: bool
+        self, vectors: NDArray[np.floating], labels: NDArray[np.int32], *, own: bool
     ) -> NDArray[np.float64]:
         """What vectors add to outlier scores: how much farther a document is from its cluster than documents may be.
 
@@ -153,22 +134,19 @@ class TwoViewMixture(PartitionMixture):
         scale = weights.vectors / (max(weights.words, LEAST_WORD_WEIGHT) * max(mean_length, 1.0))
         if "_fence" not in self.__dict__:
             held = self._fitted.vectors
-            cosines = self._own_cosines(held.units, self.labels_[held.rows], own=True)
+            cosines = self._own_cosines(held.matrix, self.labels_[held.rows], own=True)
             known = cosines[~np.isnan(cosines)]
             lower, upper = np.quantile(known, (0.25, 0.75)) if known.size else (0.0, 0.0)
             self._fence = float(2.0 * lower - upper)
         return np.asarray(scale * np.nan_to_num(self._fence - self._own_cosines(vectors, labels, own=own)))
 
     def _own_cosines(
-        self, vectors: NDArray[np.float32], labels: NDArray[np.int32], *, own: bool
+        self, vectors: NDArray[np.floating], labels: NDArray[np.int32], *, own: bool
     ) -> NDArray[np.float64]:
         """Cosines of documents with their clusters; NaN without a vector or a label, or alone in a cluster."""
         sums, cosines = self._direction_sums, np.full(labels.size, np.nan)
         has_others = np.append(self.cluster_sizes_ > own, False)[labels]
-        n_together = max(min(_BLOCK, _CELLS // max(self.n_clusters_, 1)), 1)
-        for first in range(0, labels.size, n_together):
-            block = slice(first, first + n_together)
-            rows = first + np.flatnonzero(vectors[block].any(axis=1) & has_others[block])
-            found = cosines_with(vectors[rows], sums, labels[rows] if own else None)
-            cosines[rows] = found[np.arange(rows.size), labels[rows]]
+        for block in blocks(labels.size):
+            rows = block.start + np.flatnonzero(vectors[block].any(axis=1) & has_others[block])
+            cosines[rows] = cosines_with_own(vectors[rows].astype(np.float32), sums[labels[rows]], left_out=own)
         return cosines

@@ -22,7 +22,7 @@ from textmix.inference.layout import fixed_point_scale
 from textmix.inference.ordering import order_by_size
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.pooling import DocumentVectors, PooledScorer, ViewWeights, fit_weights
+from textmix.inference.pooling import DocumentVectors, PooledScorer, fit_weights
 from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.inference.seeds import START, generator
@@ -32,7 +32,7 @@ from textmix.inference.views.view import View, ViewRun
 from textmix.inference.views.words import WordSettings, WordView
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
-from textmix.vectors.source import VectorSource, blocks
+from textmix.vectors.source import ArrangedVectors, HeldVectors, VectorSource, hold_vectors
 
 LABEL_BETA = 0.6  # of the second step at granularity 1, of words alone ...
 BETA_PER_LABEL = 0.09  # ... and of two views, for each label that a document has in the mean
@@ -60,7 +60,7 @@ class Found(NamedTuple):
     n_vector_runs: int  # the last ones
     run_labels: NDArray[np.int32]  # (run, document)
     converged: bool  # labels are a fixed point of the second step
-    vectors: DocumentVectors | None  # of the documents that the runs saw, if any of them has one
+    vectors: VectorSource | None  # of the documents that the runs saw, if any of them has one
 
 
 def fit_consensus(
@@ -72,7 +72,7 @@ def fit_consensus(
     seed: int,
     n_jobs: int | None,
     progress: Progress,
-    vectors: VectorSource | None = None,
+    vectors: ArrangedVectors | None = None,
 ) -> Found:
     """What the runs agree on, for all documents that take part, the last ones being examples."""
     n_documents = documents.counts.shape[0]
@@ -85,12 +85,11 @@ def fit_consensus(
     if vectors is not None and n_word_runs == words.n_runs:  # Ctrl-C is to end all sampling
         n_found = [int(run.labels.max(initial=-1)) + 1 for run in runs]
         n_start = int(np.median(n_found)) or N_START_CLUSTERS
-        seen = hold_vectors(vectors, rows)
-        view = VectorView(words.documents, whole, seen.matrix, settings.words, n_start)
+        seen = vectors if rows.size == n_documents and vectors.is_held else hold_vectors(vectors, rows)
+        view = VectorView(words.documents, whole, seen, settings.words, n_start)
         if view.sees_any:
             runs += sample_more(view, seed, n_jobs, progress)
             held = seen
-        del seen, view
     run_labels = np.stack([run.labels for run in runs])
     has_label = run_labels >= 0
     n_labels = float(has_label.sum()) / max(int(has_label.any(axis=0).sum()), 1)
@@ -108,10 +107,11 @@ def fit_consensus(
         of_all[rows] = np.where(is_joined, labels, -1)  # what is alone in the sample need not be so among all
         labels = order_by_size(of_all)
         if labels.max(initial=-1) >= 0:
-            if vectors is None or held is None:
+            if vectors is None or not isinstance(held, HeldVectors):
                 labels = assign_remaining(documents, whole, labels, settings.words, seed, n_jobs, progress)
             else:
-                labels = assign_by_both(documents, whole, labels, settings.words, vectors, held, n_jobs, progress)
+                sampled = DocumentVectors(rows, held.matrix)
+                labels = assign_by_both(documents, whole, labels, settings.words, vectors, sampled, n_jobs, progress)
         labels = complete_labels(documents, labels, np.zeros(n_documents, bool), unit)
     return Found(labels, rows, runs, len(runs) - n_word_runs, run_labels, agreed.converged, held)
 
@@ -192,14 +192,6 @@ def place_by_both(
 
     with threads(n_jobs) as pool, threadpool_limits(1, user_api="blas"):
         yield from pool.map_blocks(place, documents.size, scorer.block_size)
-
-
-def hold_vectors(vectors: VectorSource, rows: NDArray[np.int64]) -> DocumentVectors:
-    """The vectors of some documents as they are kept; how much they count is to be fitted."""
-    matrix = np.empty((rows.size, vectors.n_dimensions), np.float16)
-    for block in blocks(rows.size):
-        matrix[block] = vectors.rows(rows[block])
-    return DocumentVectors(rows, matrix, ViewWeights(1.0, 1.0))
 
 
 def make_pooled(

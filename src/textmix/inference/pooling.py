@@ -22,14 +22,17 @@ from scipy.special import logsumexp
 
 from textmix.inference.scoring import PartitionScorer
 from textmix.models.collapsed_directions import collapsed_directions, log_marginal
+from textmix.vectors.source import blocks
 
 FITTED_CELLS = 1 << 20  # documents × clusters that the weights are fitted to, at the most
 MAX_FITTED = 1024  # documents that the weights are fitted to
-MAX_SCORED = 4096  # documents whose vectors are looked at together
+MAX_SCORED = 1024  # documents that are scored together
 LEAST = 1e-3, 1e-3  # weights of words and of vectors
 # Standard deviations of a normal prior on them. Where the views tell all labels, any larger weights would do as well.
 LIKELY = 1.0, 20.0
 LEAST_WORD_WEIGHT = 0.05  # where a score is given for each word
+ALONE = 3e-3  # length of a sum that a document was taken out of, below which nothing but rounding is left
+_COLUMNS = 32  # dimensions that are summed together
 _LOWEST = -200.0  # log of a probability by words: what is less is as good as this
 
 
@@ -40,23 +43,21 @@ class ViewWeights(NamedTuple):
     vectors: float
 
 
+NOT_FITTED = ViewWeights(1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class DocumentVectors:
     """Unit vectors of documents, or of a sample of them, as they are kept and saved; zeros where there is none."""
 
     rows: NDArray[np.int64]  # which documents, rising
     matrix: NDArray[np.float16]
-    weights: ViewWeights
+    weights: ViewWeights = NOT_FITTED
 
     @property
     def n_dimensions(self) -> int:
         """Numbers of a vector."""
         return int(self.matrix.shape[1])
-
-    @property
-    def units(self) -> NDArray[np.float32]:
-        """The vectors, of length 1 but for rounding."""
-        return self.matrix.astype(np.float32)
 
     def of(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of some documents; zeros for one that has none here."""
@@ -74,7 +75,10 @@ class DocumentVectors:
         members = scipy.sparse.csr_array(
             (np.ones(used.size, np.float32), (own[used], used)), shape=(n_clusters, self.rows.size)
         )
-        return np.asarray(members @ self.units)
+        sums = np.empty((n_clusters, self.n_dimensions), np.float32)
+        for columns in blocks(self.n_dimensions, _COLUMNS):  # not all at once in four bytes per number
+            sums[:, columns] = members @ self.matrix[:, columns].astype(np.float32)
+        return sums
 
 
 def cosines_with(
@@ -82,17 +86,35 @@ def cosines_with(
 ) -> NDArray[np.float64]:
     """Cosines of documents with clusters; a document is taken out of the cluster that it is in, `own` (−1: none)."""
     products = (vectors @ sums.T).astype(np.float64)
-    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)  # not quite 1: kept in two bytes
-    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums, dtype=np.float64))
-    scales = np.sqrt(squares)[:, np.newaxis] * lengths
-    cosines = np.divide(products, scales, out=np.zeros_like(products), where=scales > 0)
+    scales = np.sqrt(_squares(vectors))[:, np.newaxis] * np.sqrt(_squares(sums))
+    cosines = np.divide(products, scales, out=products, where=scales > 0)
+    cosines[scales == 0] = 0.0
     if own is not None:
-        rows = np.flatnonzero((own >= 0) & (squares > 0))
-        product, square = products[rows, own[rows]] - squares[rows], squares[rows]
-        length = np.sqrt(np.maximum(lengths[own[rows]] ** 2 - 2.0 * product - square, 0.0))
-        alone = length < 3e-3  # but for rounding
-        cosines[rows, own[rows]] = np.divide(product, length * np.sqrt(square), out=np.zeros(rows.size), where=~alone)
-    return np.asarray(np.clip(cosines, -1.0, 1.0))
+        rows = np.flatnonzero((own >= 0) & vectors.any(axis=1))
+        cosines[rows, own[rows]] = cosines_with_own(vectors[rows], sums[own[rows]], left_out=True)
+    return np.asarray(np.clip(cosines, -1.0, 1.0, out=cosines))
+
+
+def cosines_with_own(vectors: NDArray[np.float32], sums: NDArray[np.float32], *, left_out: bool) -> NDArray[np.float64]:
+    """The cosine of each document with one sum, of its own cluster; 0 where either has no direction.
+
+    `left_out`: a document is part of the sum and is taken out first.
+    """
+    products = np.einsum("ij,ij->i", vectors, sums, dtype=np.float64)
+    squares, lengths = _squares(vectors), _squares(sums)
+    if left_out:
+        products -= squares
+        lengths -= 2.0 * products + squares
+    lengths = np.sqrt(np.maximum(lengths, 0.0))
+    has_direction = (lengths >= (ALONE if left_out else np.finfo(np.float32).tiny)) & (squares > 0)
+    cosines = np.zeros(squares.size)
+    np.divide(products, lengths * np.sqrt(squares), out=cosines, where=has_direction)
+    return np.clip(cosines, -1.0, 1.0, out=cosines)
+
+
+def _squares(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Squared lengths: of documents not quite 1, since vectors are kept in two bytes per number."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 @dataclass(frozen=True)

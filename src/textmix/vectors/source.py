@@ -54,6 +54,51 @@ class ArrayVectors(VectorSource):
         return found
 
 
+class HeldVectors(VectorSource):
+    """Vectors in memory, two bytes per number; of length 1 but for rounding."""
+
+    def __init__(self, matrix: NDArray[np.float16]) -> None:
+        self.matrix = matrix
+
+    @property
+    def n_documents(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of columns."""
+        return int(self.matrix.shape[1])
+
+    def rows(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The vectors of these documents."""
+        return self.matrix[documents].astype(np.float32)
+
+
+class ArrangedVectors:
+    """Vectors in the order that sampling wants: those of documents, then those of examples.
+
+    `is_held`: they are in memory; if not, each request computes or reads them again.
+    """
+
+    def __init__(self, source: VectorSource, documents: NDArray[np.int64], examples: NDArray[np.float32]) -> None:
+        self._source, self._documents, self._examples = source, documents, examples
+        self.n_documents, self.n_dimensions, self.is_held = (
+            documents.size,
+            source.n_dimensions,
+            isinstance(source, HeldVectors),
+        )
+
+    def rows(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See VectorSource."""
+        wanted = self._documents[documents]
+        is_example = wanted >= self._source.n_documents
+        found = np.empty((wanted.size, self.n_dimensions), np.float32)
+        found[~is_example] = self._source.rows(wanted[~is_example])
+        found[is_example] = self._examples[wanted[is_example] - self._source.n_documents]
+        return found
+
+
 class EncodedTexts(VectorSource):
     """Vectors of texts, encoded each time they are asked for; nothing is kept."""
 
@@ -79,6 +124,14 @@ class EncodedTexts(VectorSource):
         found = self._encoder.encode([self._texts[document] for document in documents.tolist()])
         self._n_dimensions = int(found.shape[1])
         return found
+
+
+def hold_vectors(vectors: VectorSource, documents: NDArray[np.int64]) -> HeldVectors:
+    """The vectors of some documents in memory."""
+    matrix = np.empty((documents.size, vectors.n_dimensions), np.float16)
+    for block in blocks(documents.size):
+        matrix[block] = vectors.rows(documents[block])
+    return HeldVectors(matrix)
 
 
 def check_vectors(vectors: Any, n_documents: int, name: str = "vectors", *, some: bool = True) -> ArrayVectors:

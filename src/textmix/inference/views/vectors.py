@@ -23,6 +23,7 @@ from textmix.inference.views.words import WordSettings, keep_columns, limit_word
 from textmix.kernels.directions import DirectionModel, DocumentWords, WordClusters, sweep_block
 from textmix.kernels.elementary import make_scratch
 from textmix.models.collapsed_directions import collapsed_directions, list_words, sum_directions, sum_words
+from textmix.vectors.source import VectorSource, blocks
 
 CONCENTRATION, LEAST_CONCENTRATION = 0.5, 32.0  # κ for each dimension that a run sees; κ at least
 N_SWEEPS, N_GREEDY = 2, 2  # in the first sweep all documents move, in the second one in six, then one in twenty
@@ -50,19 +51,20 @@ class VectorView:
         self,
         documents: GuidedDocuments,
         whole: bool,
-        vectors: NDArray[np.floating],
+        vectors: VectorSource,
         settings: WordSettings,
         n_start_clusters: int,
     ) -> None:
         self.n_runs, self.n_start_clusters = settings.n_runs, min(max(2, n_start_clusters), MAX_START_CLUSTERS)
-        n_documents = vectors.shape[0] + (documents.n_free if documents.known.size else 0)
+        n_documents = vectors.n_documents + (documents.n_free if documents.known.size else 0)
         self.n_visits = (N_SWEEPS + N_GREEDY) * n_documents
         self._documents, self._whole, self._vectors, self._settings = documents, whole, vectors, settings
         self._chances = chances_by_length(np.diff(documents.counts.indptr))
         if documents.chances is not None:
             self._chances *= documents.chances
         self._chances[documents.n_free :] = 1.0
-        self._chances[~vectors.any(axis=1)] = 0.0
+        for block in blocks(vectors.n_documents):
+            self._chances[block][~vectors.rows(np.arange(block.start, block.stop)).any(axis=1)] = 0.0
 
     @property
     def sees_any(self) -> bool:
@@ -105,13 +107,13 @@ def chances_by_length(n_words: NDArray[np.integer]) -> NDArray[np.float64]:
     return np.asarray(np.clip(SHORT / np.maximum(n_words, 1), LEAST_SEEN, 1.0))
 
 
-def half_of_dimensions(
-    vectors: NDArray[np.floating], rows: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.float32]:
+def half_of_dimensions(vectors: VectorSource, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float32]:
     """These rows in a random half of the dimensions, of length 1 again; zeros where next to nothing is in this half."""
-    n_dimensions = vectors.shape[1]
+    n_dimensions = vectors.n_dimensions
     chosen = np.sort(rng.permutation(n_dimensions)[: max(2, n_dimensions // 2)])
-    half = vectors[rows[:, np.newaxis], chosen].astype(np.float32)
+    half = np.empty((rows.size, chosen.size), np.float32)
+    for block in blocks(rows.size):
+        half[block] = vectors.rows(rows[block])[:, chosen]
     lengths = np.sqrt(np.einsum("ij,ij->i", half, half))
     half[lengths < LEAST_LENGTH] = 0.0
     half /= np.maximum(lengths, LEAST_LENGTH)[:, np.newaxis]
