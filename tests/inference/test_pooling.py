@@ -256,7 +256,8 @@ def vectors_by(labels, rng, noise):
 def fitted_weights(counts, vectors, labels, held=None):
     words, sizes = make_words(counts, labels, max_clusters=50)
     held = held_vectors(vectors) if held is None else held
-    return fit_weights(words, sizes, scipy.sparse.csr_array(counts), labels, held)
+    sums = held.sum_by_cluster(labels, sizes.size)
+    return fit_weights(words, sizes, sums, scipy.sparse.csr_array(counts), labels, held)
 
 
 @pytest.fixture
@@ -347,7 +348,9 @@ def test_weights_do_not_depend_on_documents_without_a_vector_or_a_label(losses):
     counts, vectors = np.vstack((counts, counts[:9])), np.vstack((vectors, vectors[:9]))
     words, sizes = make_words(counts, np.append(labels, np.full(9, -1, np.int32)), max_clusters=50)
     held = held_vectors(vectors)
-    more = fit_weights(words, sizes, scipy.sparse.csr_array(counts), np.append(labels, np.full(9, -1)), held)
+    labels = np.append(labels, np.full(9, -1, np.int32))
+    sums = held.sum_by_cluster(labels, sizes.size)
+    more = fit_weights(words, sizes, sums, scipy.sparse.csr_array(counts), labels, held)
     assert more == pytest.approx(fitted_weights(*both_views()), rel=1e-3)
 
 

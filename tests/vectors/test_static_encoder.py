@@ -36,7 +36,7 @@ def table(tmp_path) -> Path:
 def expected_vector(path: Path, pieces: list[str]) -> np.ndarray:
     with np.load(path) as arrays:
         rows = arrays["vectors"].astype(float) * np.broadcast_to(arrays["scales"].reshape(-1, 1), (len(PIECES), 1))
-    total = np.sum([rows[PIECES.index(piece)] for piece in pieces], axis=0)
+    total = np.sum([np.log(1 + pieces.count(piece)) * rows[PIECES.index(piece)] for piece in set(pieces)], axis=0)
     return total / np.linalg.norm(total)
 
 

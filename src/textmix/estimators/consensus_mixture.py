@@ -249,9 +249,9 @@ class ConsensusMixture(TwoViewMixture):
 
         None if no document has one.
         """
-        if isinstance(source, HeldVectors):
+        if isinstance(source, HeldVectors):  # `fit` has read all of them
             return DocumentVectors(np.arange(source.n_documents), source.matrix) if source.matrix.any() else None
-        if not isinstance(found.vectors, HeldVectors):
+        if found.vectors is None:
             return None
         is_own = own[found.rows]
         documents = rows[found.rows[is_own]]

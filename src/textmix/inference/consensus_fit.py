@@ -60,7 +60,7 @@ class Found(NamedTuple):
     n_vector_runs: int  # the last ones
     run_labels: NDArray[np.int32]  # (run, document)
     converged: bool  # labels are a fixed point of the second step
-    vectors: VectorSource | None  # of the documents that the runs saw, if any of them has one
+    vectors: HeldVectors | None  # of the documents that the runs saw, where these are a sample and any of them has one
 
 
 def fit_consensus(
@@ -89,7 +89,7 @@ def fit_consensus(
         view = VectorView(words.documents, whole, seen, settings.words, n_start)
         if view.sees_any:
             runs += sample_more(view, seed, n_jobs, progress)
-            held = seen
+            held = seen if isinstance(seen, HeldVectors) else None
     run_labels = np.stack([run.labels for run in runs])
     has_label = run_labels >= 0
     n_labels = float(has_label.sum()) / max(int(has_label.any(axis=0).sum()), 1)
@@ -107,7 +107,7 @@ def fit_consensus(
         of_all[rows] = np.where(is_joined, labels, -1)  # what is alone in the sample need not be so among all
         labels = order_by_size(of_all)
         if labels.max(initial=-1) >= 0:
-            if vectors is None or not isinstance(held, HeldVectors):
+            if vectors is None or held is None:
                 labels = assign_remaining(documents, whole, labels, settings.words, seed, n_jobs, progress)
             else:
                 sampled = DocumentVectors(rows, held.matrix)
@@ -207,8 +207,8 @@ def make_pooled(
     sizes = np.bincount(labels[labels >= 0], minlength=word_counts.shape[0])
     unit = 1.0 / fixed_point_scale(float(word_counts.sum()) + float(counts.sum()), whole)
     words = PartitionScorer.from_statistics(sizes, word_counts, beta, prior, unit)
-    weights = fit_weights(words, sizes, counts, labels, vectors)
-    return PooledScorer(words, sizes, vectors.sum_by_cluster(labels, sizes.size), weights)
+    sums = vectors.sum_by_cluster(labels, sizes.size)
+    return PooledScorer(words, sizes, sums, fit_weights(words, sizes, sums, counts, labels, vectors))
 
 
 def place_others(

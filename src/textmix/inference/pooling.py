@@ -32,7 +32,7 @@ LEAST = 1e-3, 1e-3  # weights of words and of vectors
 LIKELY = 1.0, 20.0
 LEAST_WORD_WEIGHT = 0.05  # where a score is given for each word
 ALONE = 3e-3  # length of a sum that a document was taken out of, below which nothing but rounding is left
-_COLUMNS = 32  # dimensions that are summed together
+_COLUMNS = 16  # dimensions that are summed together
 _LOWEST = -200.0  # log of a probability by words: what is less is as good as this
 
 
@@ -69,15 +69,16 @@ class DocumentVectors:
         return found
 
     def sum_by_cluster(self, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.float32]:
-        """The sum of the vectors of each cluster."""
+        """The sum of the vectors of each cluster, the same whatever the order of the documents.
+
+        Numbers of 2 bytes are added up in 8, which makes no rounding error.
+        """
         own = labels[self.rows]
         used = np.flatnonzero(own >= 0)
-        members = scipy.sparse.csr_array(
-            (np.ones(used.size, np.float32), (own[used], used)), shape=(n_clusters, self.rows.size)
-        )
+        members = scipy.sparse.csr_array((np.ones(used.size), (own[used], used)), shape=(n_clusters, self.rows.size))
         sums = np.empty((n_clusters, self.n_dimensions), np.float32)
-        for columns in blocks(self.n_dimensions, _COLUMNS):  # not all at once in four bytes per number
-            sums[:, columns] = members @ self.matrix[:, columns].astype(np.float32)
+        for columns in blocks(self.n_dimensions, _COLUMNS):  # only so many are in memory in 8 bytes at a time
+            sums[:, columns] = members @ self.matrix[:, columns].astype(np.float64)
         return sums
 
 
@@ -204,11 +205,15 @@ class PooledScorer:
 def fit_weights(
     words: PartitionScorer,
     sizes: NDArray[np.int64],
+    sums: NDArray[np.float32],
     counts: scipy.sparse.csr_array,
     labels: NDArray[np.int32],
     vectors: DocumentVectors,
 ) -> ViewWeights:
-    """The weights with which documents' labels are most probable, each document left out of its cluster."""
+    """The weights with which documents' labels are most probable, each document left out of its cluster.
+
+    `sums`: of the vectors of each cluster.
+    """
     has_others = np.append(sizes, 0)[labels[vectors.rows]] > 1
     usable = vectors.rows[has_others & vectors.matrix.any(axis=1)]
     n_fitted = max(min(MAX_FITTED, FITTED_CELLS // max(sizes.size, 1)), 1)
@@ -216,7 +221,7 @@ def fit_weights(
     if chosen.size == 0 or sizes.size < 2:
         return ViewWeights(1.0, LEAST[1])
     own = labels[chosen]
-    scorer = PooledScorer(words, sizes, vectors.sum_by_cluster(labels, sizes.size), ViewWeights(1.0, 1.0))
+    scorer = PooledScorer(words, sizes, sums, NOT_FITTED)
     by_words = scorer.log_words(counts[chosen], own)[:, :-1]
     features = np.stack((by_words, cosines_with(vectors.of(chosen), scorer.sums, own)))
     at_own = features[:, np.arange(own.size), own]

@@ -75,24 +75,34 @@ class HeldVectors(VectorSource):
         return self.matrix[documents].astype(np.float32)
 
 
-class ArrangedVectors:
+class ArrangedVectors(VectorSource):
     """Vectors in the order that sampling wants: those of documents, then those of examples.
 
-    `is_held`: they are in memory; if not, each request computes or reads them again.
+    `is_held`: those of the documents are `HeldVectors`, so that asking for them again costs no more than a conversion.
     """
 
     def __init__(self, source: VectorSource, documents: NDArray[np.int64], examples: NDArray[np.float32]) -> None:
         self._source, self._documents, self._examples = source, documents, examples
-        self.n_documents, self.n_dimensions, self.is_held = (
-            documents.size,
-            source.n_dimensions,
-            isinstance(source, HeldVectors),
-        )
+        self.is_held = isinstance(source, HeldVectors)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents and examples."""
+        return int(self._documents.size)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Number of columns."""
+        return self._source.n_dimensions
 
     def rows(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
-        """See VectorSource."""
+        """The vectors of these documents and examples."""
         wanted = self._documents[documents]
         is_example = wanted >= self._source.n_documents
+        if not is_example.any():
+            return self._source.rows(wanted)
+        if is_example.all():
+            return self._examples[wanted - self._source.n_documents]
         found = np.empty((wanted.size, self.n_dimensions), np.float32)
         found[~is_example] = self._source.rows(wanted[~is_example])
         found[is_example] = self._examples[wanted[is_example] - self._source.n_documents]
@@ -130,7 +140,7 @@ def hold_vectors(vectors: VectorSource, documents: NDArray[np.int64]) -> HeldVec
     """The vectors of some documents in memory."""
     matrix = np.empty((documents.size, vectors.n_dimensions), np.float16)
     for block in blocks(documents.size):
-        matrix[block] = vectors.rows(documents[block])
+        matrix[block] = as_unit_rows(vectors.rows(documents[block]))  # a user's own source may forget lengths
     return HeldVectors(matrix)
 
 

@@ -1,7 +1,8 @@
 """Static word vectors: a table of word-piece vectors that comes with the package.
 
 A text's vector is the sum of the vectors of its pieces, scaled to length 1. How much a piece counts is the length of
-its vector in the table: short for words such as "the".
+its vector in the table, short for words such as "the", times log(1 + n) where the text has it n times: the hundredth
+"the" of a long text adds little (docs/decisions/views.md).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class PieceTable:
         return int(self._vectors.shape[1])
 
     def add_up(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The sums of the vectors of each text's pieces; a text has the same whatever others there are."""
+        """Σ log(1 + n_p) v_p over the pieces p of each text; a text has the same sum whatever other texts there are."""
         pieces_of = self.pieces.cached.__getitem__
         numbers: list[int] = []
         ends = [0]
@@ -103,6 +104,8 @@ class PieceTable:
         columns = (np.cumsum(is_used) - 1)[pieces]
         ones = np.ones(pieces.size, dtype=np.float32)
         counts = csr_array((ones, columns, np.array(ends)), shape=(len(texts), used.size))
+        counts.sum_duplicates()
+        counts.data = np.log1p(counts.data)
         sums: NDArray[np.float32] = counts @ (self._vectors[used] * self._scales[used])
         return sums
 
