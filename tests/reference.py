@@ -702,3 +702,29 @@ def merge_by_ward(
         groups = [group for number, group in enumerate(groups) if number not in (one, other)] + [together]
         merges.append((together, cost))
     return merges
+
+
+# ------------------------------------------------------------------ groups of clusters
+
+
+def move_documents(words, vectors, shares, groups, n_groups, n_rounds):
+    """Spherical k-means with each document left out of its group; ties go to the first group."""
+    groups = groups.copy()
+    for _ in range(n_rounds):
+        found = groups.copy()
+        for document in range(groups.size):
+            scores = []
+            for group in range(n_groups):
+                others = (groups == group) & (np.arange(groups.size) != document)
+                score = 0.0
+                for rows, share in ((words, 1.0 - shares[document]), (vectors, shares[document])):
+                    total = rows[others].sum(axis=0)
+                    length = np.sqrt(total @ total)
+                    score += share * (rows[document] @ total / length if length > 0 else 0.0)
+                scores.append(score)
+            found[document] = int(np.argmax(scores))
+        n_moved = np.count_nonzero(found != groups)
+        groups = found
+        if n_moved <= 1e-3 * groups.size:
+            break
+    return groups

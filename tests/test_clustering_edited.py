@@ -134,9 +134,9 @@ def test_names_are_given_not_known_and_no_two_are_the_same(clustering):
     y = [label if i < 12 else None for i, label in enumerate(LABELS)]
     known = textmix.cluster(TEXTS, language=None, y=y)
     assert [cluster.known for cluster in known.clusters[:3]] == [True] * 3
-    twice = known.rename("parcel", "refund / login").merge("refund", "login")
+    twice = known.rename("parcel", "login / refund").merge("refund", "login")
     names = [cluster.name for cluster in twice.clusters]
-    assert sorted(names[:2]) == ["refund / login", "refund / login (2)"]
+    assert sorted(names[:2]) == ["login / refund", "login / refund (2)"]
 
 
 def test_tables_are_chosen_from_as_data_frames_are(clustering):

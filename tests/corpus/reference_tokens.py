@@ -86,7 +86,7 @@ def count(
     least: int = 0,
     most: int = 10**9,
 ) -> tuple[list[str], list[Counter[str]]]:
-    """The vocabulary by first occurrence, and each document's counts; least, most: document frequencies."""
+    """The vocabulary in alphabetical order, and each document's counts; least, most: document frequencies."""
     left_out = {piece for word in stop_words for piece in words_of(word, lowercase)}
     documents = [
         [
@@ -100,5 +100,5 @@ def count(
     ]
     frequencies = Counter(word for document in documents for word in set(document))
     kept = [[word for word in document if least <= frequencies[word] <= most] for document in documents]
-    vocabulary = list(dict.fromkeys(word for document in kept for word in document))
+    vocabulary = sorted({word for document in kept for word in document})
     return vocabulary, [Counter(document) for document in kept]

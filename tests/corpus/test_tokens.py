@@ -79,7 +79,7 @@ class TestWords:
         ],
     )
     def test_are_runs_of_letters_digits_marks_and_underscores(self, text, expected):
-        assert words(text, min_word_length=1) == expected
+        assert words(text, min_word_length=1) == sorted(set(expected))
 
     @pytest.mark.parametrize(
         ("text", "expected"),
@@ -100,10 +100,10 @@ class TestWords:
         ],
     )
     def test_of_scripts_without_spaces_are_pairs_of_characters(self, text, expected):
-        assert words(text) == expected
+        assert words(text) == sorted(set(expected))
 
     def test_of_scripts_without_spaces_have_no_minimum_length(self):
-        assert words("猫 a ab", min_word_length=2) == ["猫", "ab"]
+        assert words("猫 a ab", min_word_length=2) == ["ab", "猫"]
 
     @pytest.mark.parametrize("invisible", ["\u00ad", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200e", "\ufe0f"])
     def test_are_not_split_by_invisible_characters(self, invisible):
@@ -238,7 +238,7 @@ class TestKernels:
     def test_count_one_document_of_five_megabytes(self):
         text = "lorem ipsum dolor " * 280_000
         corpus = Corpus.from_texts([text, "lorem"], language=None)
-        assert corpus.counts.toarray().tolist() == [[280_000, 280_000, 280_000], [1, 0, 0]]
+        assert corpus.counts.toarray().tolist() == [[280_000, 280_000, 280_000], [0, 0, 1]]
 
     def test_pass_over_an_endless_word(self):
         corpus = Corpus.from_texts(["x" * 5_000_000 + " end"])
@@ -319,8 +319,8 @@ class TestStemming:
         corpus = Corpus.from_texts(
             texts, language="english", stem=True, min_document_frequency=2, max_document_frequency=2
         )
-        assert corpus.vocabulary == ["dog", "cat"]
-        assert corpus.counts.toarray().tolist() == [[2, 0], [1, 0], [0, 1], [0, 1]]
+        assert corpus.vocabulary == ["cat", "dog"]
+        assert corpus.counts.toarray().tolist() == [[0, 2], [0, 1], [1, 0], [1, 0]]
 
     def test_removes_stop_words_before(self):
         corpus = Corpus.from_texts(["doing doings"], language="english", stem=True)
@@ -344,7 +344,7 @@ class TestStemming:
 class TestOwnTokenizer:
     def test_replaces_splitting(self):
         corpus = Corpus.from_texts(["New-York, new-york", "A b"], tokenizer=lambda text: text.split(), language=None)
-        assert corpus.vocabulary == ["new-york,", "new-york"]
+        assert corpus.vocabulary == ["new-york", "new-york,"]
         assert corpus.counts.toarray().tolist() == [[1, 1], [0, 0]]
 
     def test_sees_the_text_as_it_is(self):
@@ -354,7 +354,7 @@ class TestOwnTokenizer:
 
     def test_words_are_selected_as_others_are(self):
         corpus = Corpus.from_texts(["Don't DON'T stop me now cafe\u0301 x"], tokenizer=str.split, language="english")
-        assert corpus.vocabulary == ["stop", "café"]
+        assert corpus.vocabulary == ["café", "stop"]
 
     def test_stop_words_may_be_whole(self):
         corpus = Corpus.from_texts(["rock-n-roll music"], tokenizer=str.split, stop_words=["Rock-n-Roll"])

@@ -131,7 +131,10 @@ def test_of_many_documents_a_sample_forms_the_clusters(monkeypatch):
 )
 def test_hard_cases(counts, labels):
     model = ConsensusMixture().fit(counts)
-    assert model.labels_.tolist() == labels
+    if len(set(labels)) == len(labels) > 1 and min(labels) >= 0:  # of clusters of one size any may be the first
+        assert sorted(model.labels_.tolist()) == labels
+    else:
+        assert model.labels_.tolist() == labels
     assert model.outliers_.tolist() == [label >= 0 and labels.count(label) == 1 for label in labels]
     assert model.merges_.costs.size == max(model.n_clusters_ - 1, 0)
     assert np.isnan(model.stability_) == (model.n_clusters_ == 0)

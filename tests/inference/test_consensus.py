@@ -99,7 +99,7 @@ def test_runs_do_not_depend_on_threads_and_find_the_topics():
         np.testing.assert_array_equal(one.labels, other.labels)
     runs = np.stack([run.labels for run in alone])
     assert not (runs[0] == runs[1]).all()
-    agreed = find_consensus(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
+    agreed, _ = find_consensus(all_free(labels_as_words(runs)), 0.5, seed=3, n_jobs=1, progress=QUIET)
     assert adjusted_rand_score(labels, agreed.labels) > 0.9
 
 

@@ -11,12 +11,12 @@ import reference
 from textmix.inference import merging
 from textmix.inference.merging import WORD_SHARE, mean_word_directions, merge_by_both, merge_greedily
 from textmix.inference.ordering import order_by_size
-from textmix.inference.pooling import DocumentVectors, ViewWeights
+from textmix.inference.pooling import DocumentVectors
 
 
 def hold(vectors, rows=None):
     rows = np.arange(len(vectors)) if rows is None else np.asarray(rows)
-    return DocumentVectors(rows, vectors[rows].astype(np.float16), ViewWeights(1.0, 1.0))
+    return DocumentVectors(rows, vectors[rows].astype(np.float16))
 
 
 def random_documents(n_documents=60, n_clusters=9, n_words=12, n_dimensions=5, seed=0):

@@ -117,7 +117,7 @@ def test_the_cosine_with_copies_of_itself_is_1(n_copies, rounded):
 def held_vectors(vectors=None, rows=None):
     vectors = some_vectors() if vectors is None else vectors
     rows = np.arange(len(vectors)) if rows is None else np.asarray(rows)
-    return DocumentVectors(rows, vectors[rows].astype(np.float16), ViewWeights(1.0, 1.0))
+    return DocumentVectors(rows, vectors[rows].astype(np.float16))
 
 
 def test_vectors_are_found_by_document_and_are_zero_where_there_is_none():

@@ -33,6 +33,8 @@ KNOWN_CLUSTERS_TESTS = "tests/inference/test_known_clusters.py"
 STREAM_TESTS = "tests/stream/test_moves.py"
 GUIDED_TESTS = "tests/estimators/test_guided_consensus.py"
 DIRECTION_TESTS = "tests/kernels/test_directions.py"
+VOTES_TESTS = "tests/inference/test_votes.py"
+HIERARCHY_TESTS = "tests/inference/test_hierarchy.py"
 ELEMENTARY_TESTS = "tests/kernels/test_elementary.py"
 
 
@@ -47,6 +49,34 @@ class Fault(NamedTuple):
 
 
 FAULTS = [
+    Fault(
+        "votes count as if they were independent",
+        "inference/votes.py",
+        "DEPENDENCE = 0.2",
+        "DEPENDENCE = 1.0",
+        VOTES_TESTS,
+    ),
+    Fault(
+        "a new cluster has no place among the groups",
+        "inference/votes.py",
+        "np.append(group_of[clusters], n_clusters)",
+        "np.append(group_of[clusters], 0)",
+        VOTES_TESTS,
+    ),
+    Fault(
+        "a document counts in the mean of its own group",
+        "inference/hierarchy.py",
+        "cosines[rows, own] = (of_own - 1.0) / np.sqrt(left)",
+        "cosines[rows, own] = of_own / np.sqrt(squares[own])",
+        HIERARCHY_TESTS,
+    ),
+    Fault(
+        "levels do not follow each other",
+        "inference/hierarchy.py",
+        "units = group_clusters(joined, number, merges)[units]",
+        "units = group_clusters(documents, number)",
+        HIERARCHY_TESTS,
+    ),
     Fault(
         "the document is not taken out of its own cluster",
         "kernels/weights.py",

@@ -86,12 +86,13 @@ VALUES = {
     "infinite": with_number(math.inf),
 }
 ANY_NUMBER = ("corpus/times.npy", "model/trace_")  # of any value, if whole where they were
-WHOLE = ("times", "labels", "cluster_sizes", "indices", "row_starts", "twins", "known_documents")
+WHOLE = ("times", "labels", "cluster_sizes", "indices", "row_starts", "twins", "known_documents", "vote_")
 ARRAYS = [
     *(f"corpus/{name}.npy" for name in ("data", "indices", "row_starts", "times")),
     *(f"model/word_counts_{name}.npy" for name in ("data", "indices", "row_starts")),
     *(f"model/{name}.npy" for name in ("labels", "cluster_sizes", "twins", "stabilities", "known_documents")),
     *(f"model/{name}.npy" for name in ("vectors", "vector_rows")),
+    *(f"model/{name}.npy" for name in ("vote_rows", "vote_runs", "vote_found")),
     "model/trace_n_clusters.npy",
 ]
 FINE = {  # what is nothing to complain of
@@ -144,7 +145,11 @@ def test_an_array_that_is_not_listed_is_missed(run, name):
         ("corpus/data.npy", lambda a: a + 1, "are not those of the texts of the clusters"),
         ("corpus/data.npy", lambda a: a + 0.25, "counts with fractions"),
         ("model/word_counts_data.npy", lambda a: a + 1, "are not those of the texts of the clusters"),
-        ("model/labels.npy", lambda a: a[::-1], r"−1 for the texts without words|are not those of the texts"),
+        (
+            "model/labels.npy",
+            lambda a: a[::-1],
+            r"−1 for the texts without words|are not those of the texts|vote_found\.npy and labels\.npy do not",
+        ),
         ("model/labels.npy", lambda a: a[:-1], r"cluster_sizes\.npy does not have the sizes"),
         ("model/vectors.npy", lambda a: a[:-1], "do not belong together"),
         ("model/vectors.npy", lambda a: np.vstack((a, a[:1])), "do not belong together"),

@@ -116,7 +116,8 @@ def test_texts_survive_but_for_lone_surrogates(clustering, saved):
 def test_the_tables_say_what_the_clustering_says(clustering, saved):
     with open(saved / "assignments.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    columns = ["row", "id", "label", "cluster", "name", "probability", "outlier", "outlier_score", "text"]
+    levels = [f"level_{place}{end}" for place in range(1, len(clustering.levels)) for end in ("", "_name")]
+    columns = ["row", "id", "label", "cluster", "name", *levels, "probability", "outlier", "outlier_score", "text"]
     assert list(rows[0]) == columns
     assert [int(row["row"]) for row in rows] == list(range(1, 125))
     assert [int(row["cluster"]) for row in rows] == clustering.labels.tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from textmix.results.clusters import describe_clusters, summarise
+from textmix.results.clusters import Tally, describe_clusters, summarise
 from textmix.results.lookup import PairTable
 from textmix.results.typical import Examples, Typicality
 from textmix.results.words import ClusterWords
@@ -107,10 +107,10 @@ def test_examples_are_distinct_texts():
 
 def test_the_summary_names_numbers_and_the_first_clusters():
     clusters = describe_clusters(LABELS, TYPICALITY, ClusterWords(WORD_COUNTS, 0.1, list("abcde")), ["x"] * 6)
-    lines = summarise(clusters, 6, 0, 1).splitlines()
+    lines = summarise(clusters, Tally(6, 2, 0, 0, 1)).splitlines()
     assert lines[0] == "Clustering of 6 texts, 1 without words: 2 clusters, 0 outliers"
     assert lines[1].split()[:3] == ["0", "3", "a,"]
-    assert summarise(clusters * 6, 6, 0, 0).endswith("… and 2 more")
+    assert summarise(clusters * 6, Tally(6, 12, 0, 0, 0)).endswith("… and 2 more")
 
 
 @pytest.mark.parametrize("most", [0, 1 << 24], ids=["searched for", "in a table"])

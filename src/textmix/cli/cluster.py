@@ -170,6 +170,7 @@ def _show_reading(console: Console, clustering: Clustering, report: ReadReport) 
         say(console, sentence, style="yellow")
 
 
+N_WITHOUT_LEVELS = 25  # clusters; of more, the groups of the coarsest level are shown first
 N_KNOWN = 12  # known clusters that are listed
 _FOUND_BY = {
     "metropolis": ", found by the metropolis sampler",
@@ -178,17 +179,23 @@ _FOUND_BY = {
 
 
 def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> None:
-    fitting = set(np.unique(clustering.labels[~clustering.outliers]).tolist())
-    clusters = [cluster for cluster in clustering.clusters if cluster.index in fitting]
+    clusters, numbers = [cluster for cluster in clustering.clusters if cluster.size > 1], clustering.tally
     by = _FOUND_BY.get(getattr(clustering.estimator, "inference_", ""), "")
     n_runs = getattr(clustering.estimator, "n_runs_", None)
     if n_runs is not None:
         n_on_vectors = clustering.estimator.n_vector_runs_
         views = f" on words and {n_on_vectors:,} on vectors" if n_on_vectors else ""
-        by = f" from {plural(n_runs - n_on_vectors, 'run')}{views}"
-    n_others = clustering.n_clusters - len(clusters)
-    others = f", and {n_others:,} of outliers alone" if n_others else ""
-    say(console, f"{plural(len(clusters), 'cluster')}{by}{others}:" if clusters else "No clusters of several texts.")
+        by = f", consensus of {plural(n_runs - n_on_vectors, 'run')}{views}"
+    limits = clustering.n_clusters_range
+    found = "" if limits is None else f" ({limits[0]:,} to {limits[1]:,})"
+    alone = f"; {plural(numbers.n_single, 'text')} on {'its' if numbers.n_single == 1 else 'their'} own"
+    others = alone if numbers.n_single else ""
+    say(
+        console,
+        f"{plural(numbers.n_clusters, 'cluster')}{found}{by}{others}:" if clusters else "No clusters of several texts.",
+    )
+    if numbers.n_clusters > N_WITHOUT_LEVELS and n_shown and clustering.levels[:-1]:
+        _show_groups(console, clustering)
     if clusters and n_shown:
         show_clusters(console, clusters[:n_shown])
     if len(clusters) > n_shown:
@@ -202,6 +209,19 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
     console.print()
 
 
+def _show_groups(console: Console, clustering: Clustering) -> None:
+    """The groups of the coarsest level, before the clusters that they are made of."""
+    n_groups, *finer, _ = clustering.levels
+    also = f", also in {' and '.join(f'{n:,}' for n in finer)}" if finer else ""
+    say(console, f"In {n_groups:,} groups{also} (--clusters, or the tree in the report):")
+    groups = clustering.groups(n_groups)
+    width = max(len(f"{group.size:,}") for group in groups)
+    for group in groups:
+        clusters = plural(sum(clustering.clusters[label].size > 1 for label in group.clusters), "cluster")
+        say_briefly(console, f"  {group.size:>{width},} texts in {clusters:<12}  {one_line(group.name)}")
+    say(console, "The largest clusters:")
+
+
 def _list_known(clustering: Clustering) -> str:
     """Clusters that were known before, with how many texts each has now."""
     sizes = [
@@ -213,11 +233,10 @@ def _list_known(clustering: Clustering) -> str:
 
 
 def _show_outliers(console: Console, clustering: Clustering) -> None:
-    n_outliers = int(np.count_nonzero(clustering.outliers))
+    n_outliers = clustering.tally.n_outliers
     if n_outliers == 0:
         return
-    verb = "fits" if n_outliers == 1 else "fit"
-    say(console, f"{plural(n_outliers, 'text')} {verb} nowhere, for example:")
+    say(console, f"{plural(n_outliers, 'outlier')}, for example:")
     for document, text in clustering.strangest:
         say_briefly(console, f"  row {document + 1:,}: {one_line(text)}", style="dim")
 
@@ -232,9 +251,15 @@ def _as_json(clustering: Clustering, report: ReadReport, scores: Mapping[str, fl
     return {
         "n_texts": int(clustering.labels.size),
         "n_clusters": clustering.n_clusters,
-        "n_of_several_texts": sum(cluster.size > 1 for cluster in clustering.clusters),
-        "n_outliers": int(np.count_nonzero(clustering.outliers)),
-        "n_without_words": clustering.n_without_words,
+        "n_clusters_range": clustering.n_clusters_range,
+        "n_of_several_texts": clustering.tally.n_clusters,
+        "n_single": clustering.tally.n_single,
+        "n_outliers": clustering.tally.n_outliers,
+        "n_without_words": clustering.tally.n_without_words,
+        "levels": [
+            [{"name": group.name, "size": group.size, "clusters": group.clusters} for group in clustering.groups(n)]
+            for n in clustering.levels[:-1]
+        ],
         "stability": _known(clustering.stability),
         "views": clustering.view_sentence(),
         "clusters": [

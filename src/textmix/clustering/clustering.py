@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from html import escape
@@ -22,13 +23,14 @@ from textmix.corpus import Corpus, Tokenizer
 from textmix.corpus.counting import is_missing
 from textmix.estimators import ConsensusMixture
 from textmix.estimators.two_view_mixture import as_source
-from textmix.inference.ordering import order_by_size, renumber
+from textmix.inference.ordering import renumber, renumber_by_size
 from textmix.metrics import agreement
-from textmix.report import REPORT_FILE, Source, as_figure, summarise_report, write_report
+from textmix.report import REPORT_FILE, Source, as_figure, hierarchy_chart, summarise_report, write_report
 from textmix.results.assignments import Assignments
-from textmix.results.clusters import Cluster, Clusters, summarise
+from textmix.results.clusters import Cluster, Clusters, Tally, summarise, tally
 from textmix.results.folder import write_run
 from textmix.results.frames import Frame
+from textmix.results.levels import Group, Level, describe_levels
 from textmix.results.mixture import DocumentScores
 from textmix.results.run import COUNTS, Run, cluster_columns, document_columns
 from textmix.results.tables import Column
@@ -135,7 +137,7 @@ class Clustering:
 
     @property
     def n_clusters(self) -> int:
-        """The number of clusters, those of a single text included."""
+        """The number of clusters, those of a single text included; `tally` counts them apart."""
         return self.model.n_clusters
 
     @property
@@ -213,7 +215,49 @@ class Clustering:
             label = label if label >= 0 else -1 - place  # of no cluster here, but no other is to have this name
             names[label] = f"{names[label]} / {name}" if label in names else name
         described = self._store.describe_clusters(self, {**names, **self._names})
-        return Clusters(described, cluster_columns(described))
+        return Clusters(described, cluster_columns(described, self._levels))
+
+    @cached_property
+    def _levels(self) -> list[Level]:
+        """The levels above the clusters; none where the texts are not at hand."""
+        levels = self.model.levels if self.has_texts else ()
+        return describe_levels(levels, np.bincount(self.labels[self.labels >= 0]), self.model.words) if levels else []
+
+    @property
+    def levels(self) -> list[int]:
+        """Numbers of clusters worth reading, coarse to fine; the last is that of the clustering itself.
+
+        `with_n_clusters` gives the clustering at a level; `groups` has the groups of a level, with their names.
+        """
+        return [*(level.n_groups for level in self._levels), self.n_clusters]
+
+    def groups(self, n_clusters: int) -> tuple[Group, ...]:
+        """The groups at a level: name, size and labels of the clusters of each."""
+        for level in self._levels:
+            if level.n_groups == n_clusters:
+                return level.groups
+        raise ValueError(f"there is no level of {n_clusters} groups; there are {self.levels[:-1]}")
+
+    @property
+    def n_clusters_range(self) -> tuple[int, int] | None:
+        """What the runs say of the number of clusters of two texts or more, 5 % to 95 %; None if that is not known."""
+        return self.model.n_clusters_range
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How many texts, clusters of two texts or more, clusters of one text, outliers, and texts without words."""
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+        return tally(sizes.tolist(), self.labels.size, self.outliers, self.n_without_words)
+
+    def linkage(self) -> NDArray[np.float64]:
+        """How the clusters are merged one by one, as SciPy's hierarchy functions take it; clusters by label.
+
+        Within the groups of each level first. Heights are the costs of merging, never lower than the one before.
+        """
+        merges = self.model.merges
+        if merges is None:
+            raise ValueError(f"the clusters of {self.model.name} have no hierarchy; those of a consensus have")
+        return merges.linkage()
 
     @property
     def documents(self) -> Frame:
@@ -238,6 +282,7 @@ class Clustering:
             [self.texts[i] for i in documents],
             names,
             None if corpus.times is None else corpus.times[documents],
+            levels=self._levels,
         )
         return Frame([Column("document", "BIGINT", documents), *columns])
 
@@ -319,7 +364,10 @@ class Clustering:
         return self.documents.to_frame()
 
     def with_n_clusters(self, n_clusters: int) -> Clustering:
-        """The same texts in fewer clusters: those found, merged so that little is lost; nothing is fitted again."""
+        """The same texts in fewer clusters: those found, in this many groups; nothing is fitted again.
+
+        Clusters stay whole. At the numbers of `levels` groups are made of those of the next level.
+        """
         if not isinstance(n_clusters, Integral):
             raise ValueError(f"n_clusters must be a whole number, not {n_clusters!r}")
         return self._with(self.model.merged(int(n_clusters)))
@@ -331,7 +379,7 @@ class Clustering:
             raise ValueError("merging takes two clusters or more")
         merged = np.where(np.isin(self.labels, labels), np.int32(labels[0]), self.labels)
         self._store.check_relabelling(self.model, "merged")
-        return self._with(self.model.relabelled(order_by_size(merged)))
+        return self._with(self.model.relabelled(renumber_by_size(merged)))
 
     def split(self, cluster: int | str | Cluster, n_clusters: int = 2) -> Clustering:
         """The same with one cluster, by label or name, in several: its texts alone are clustered anew.
@@ -353,7 +401,7 @@ class Clustering:
             raise ValueError(f"cluster {own} cannot be split: {error}") from error
         labels = self.labels.copy()
         labels[members] = np.where(parts == 0, own, self.n_clusters + parts - 1)
-        return self._with(self.model.relabelled(order_by_size(labels)))
+        return self._with(self.model.relabelled(renumber_by_size(labels)))
 
     def rename(self, cluster: int | str | Cluster, name: str) -> Clustering:
         """The same with another name for a cluster; it stays with the cluster when others are merged or split."""
@@ -393,7 +441,9 @@ class Clustering:
         write_report(path, self._report_source(title))
 
     def chart(self, name: str) -> Any:
-        """A chart of the report as a Plotly figure: "map", "trace", "times" or "confusion"."""
+        """A chart as a Plotly figure: "map", "hierarchy" (a dendrogram), "trace", "times" or "confusion"."""
+        if name == "hierarchy" and self.n_clusters > 1:
+            return as_figure(hierarchy_chart(self.linkage(), [cluster.name for cluster in self.clusters]))
         charts = summarise_report(self._report_source(None))["charts"]
         if name not in charts:
             raise ValueError(f"there is no chart {name!r} of this clustering; there are: {', '.join(charts)}")
@@ -430,6 +480,9 @@ class Clustering:
                 },
                 title=title or ", ".join(Path(file).name for file in files[:3]) or None,
                 merges=merges.result(),
+                levels=self._levels,
+                tally=self.tally,
+                n_clusters_range=self.n_clusters_range,
             )
 
     def save(
@@ -454,7 +507,8 @@ class Clustering:
         if taken := (described.keys() | {"format", "version", COUNTS}) & (notes or {}).keys():
             raise ValueError(f"notes cannot be called {', '.join(sorted(taken))}: textmix uses these names itself")
         own = self.view.encoder.own if isinstance(self.view.encoder, CorpusEncoder) else None
-        run = Run(model.mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores, own)
+        mixture = replace(model.mixture, levels=model.levels)
+        run = Run(mixture, self.corpus, self.texts, list(self.clusters), self.outliers, model.scores, own, self._levels)
         kept: dict[str, Any] = {name: self.info[name] for name in _OF_THE_FIT if name in self.info}
         manifest: dict[str, Any] = {**described, **kept, **(notes or {})}
         write_run(folder, partial(run.write_files, escape_formulas=escape_formulas), manifest, force=force)
@@ -463,8 +517,7 @@ class Clustering:
             self.report(Path(folder) / REPORT_FILE)
 
     def __repr__(self) -> str:
-        n_outliers = int(np.count_nonzero(self.outliers))
-        return summarise(list(self.clusters), self.labels.size, n_outliers, self.n_without_words)
+        return summarise(list(self.clusters), self.tally)
 
     def _repr_html_(self) -> str:
         """The clusters as a table, in a notebook."""

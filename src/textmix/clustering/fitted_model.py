@@ -54,6 +54,8 @@ class FittedModel:
     stability: float | None = None
     stabilities: NDArray[np.float64] | None = None  # of the clusters
     known_clusters: Mapping[str, int] = MappingProxyType({})
+    levels: tuple[NDArray[np.int32], ...] = ()  # for each cluster its group at each level above, coarse to fine
+    n_clusters_range: tuple[int, int] | None = None
     directions: NDArray[np.float32] | None = None  # sums of the vectors of clusters, where there is a second view
 
     def __init__(self, estimator: Any, corpus: Corpus) -> None:
@@ -277,12 +279,15 @@ class _ConsensusModel(_PartitionModel):
         self.stabilities = estimator.cluster_stabilities_
         self.known_clusters = estimator.known_clusters_
         self.directions = estimator.directions_
+        self.n_clusters_range = estimator.n_clusters_range_
+
+    @property
+    def levels(self) -> tuple[NDArray[np.int32], ...]:  # type: ignore[override]
+        return self.estimator.levels_
 
     @cached_property
     def scores(self) -> DocumentScores:
-        if self.estimator.has_vectors_:
-            return DocumentScores(self.estimator.own_probabilities(), self.outlier_scores)
-        return super().scores._replace(outlier_scores=self.outlier_scores)
+        return DocumentScores(self.estimator.own_probabilities(), self.outlier_scores)
 
     @property
     def outlier_scores(self) -> NDArray[np.float64]:

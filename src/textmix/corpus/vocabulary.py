@@ -1,8 +1,7 @@
 """Which of the distinct words become columns: stop words, lengths, stems, document frequencies.
 
-All of it works on distinct words, after counting, so it costs nothing for each document. Columns stand in
-order of the first occurrence of their first word; so they do not depend on how the texts were cut into
-batches.
+All of it works on distinct words, after counting, so it costs nothing for each document. Columns are in
+alphabetical order, so they depend neither on the order of the texts nor on how these were cut into batches.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def build_ordered_vocabulary(
 def order_vocabulary(
     vocabulary: Sequence[str], columns: Columns, frequencies: npt.NDArray[np.int64]
 ) -> tuple[list[str], Columns, npt.NDArray[np.int64]]:
-    """The same columns with those of most documents first; of as many documents, they stay in their order."""
+    """The same columns with those of most documents first; of as many documents, in alphabetical order."""
     order = np.argsort(-frequencies, kind="stable")
     return *_selected(vocabulary, columns, order), frequencies[order]
 
@@ -102,19 +101,12 @@ def known_columns(words: Sequence[str], tokenizer: Tokenizer, index: Mapping[str
 
 
 def _columns_of_terms(words: Sequence[str], tokenizer: Tokenizer) -> tuple[list[str], Columns]:
-    """All terms by first occurrence, and for each distinct word the place of its term, or -1."""
+    """All terms in alphabetical order, and for each distinct word the place of its term, or -1."""
     found = terms(words, tokenizer)
-    if not tokenizer.stem and tokenizer.tokenizer is None:  # then the terms of different words are different
-        vocabulary = [term for term in found if term is not None]
-        is_kept = np.array([term is not None for term in found], dtype=bool)
-        return vocabulary, np.where(is_kept, np.cumsum(is_kept, dtype=np.int32) - np.int32(1), np.int32(-1))
-    index: dict[str, int] = {}
-    columns = np.fromiter(
-        (-1 if term is None else index.setdefault(term, len(index)) for term in found),
-        dtype=np.int32,
-        count=len(words),
-    )
-    return list(index), columns
+    vocabulary = sorted({term for term in found if term is not None})
+    index: dict[str | None, int] = {term: column for column, term in enumerate(vocabulary)}
+    index[None] = -1
+    return vocabulary, np.fromiter(map(index.__getitem__, found), dtype=np.int32, count=len(found))
 
 
 def _frequent_enough(

@@ -25,7 +25,7 @@ from textmix.estimators.prior_knowledge import (
     read_knowledge,
 )
 from textmix.estimators.two_view_mixture import TwoViewMixture, as_source
-from textmix.inference.consensus import check_number, cluster_stabilities, mean_trace, split_off
+from textmix.inference.consensus import check_number, mean_trace, split_off
 from textmix.inference.consensus_fit import (
     MAX_SAMPLED,
     ConsensusSettings,
@@ -34,16 +34,25 @@ from textmix.inference.consensus_fit import (
     make_pooled,
     place_others,
 )
+from textmix.inference.hierarchy import Clustered, find_levels, group_clusters, merge_clustered
 from textmix.inference.identical import are_first, group_identical
 from textmix.inference.known_clusters import GuidedDocuments, labels_of_known
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.merging import Merges, merge_by_both, merge_documents
-from textmix.inference.ordering import are_among, order_by_size, renumber
+from textmix.inference.merging import Merges
+from textmix.inference.ordering import (
+    are_among,
+    canonical_order,
+    join_groups,
+    number_by_size,
+    order_by_size,
+    renumber,
+)
 from textmix.inference.partition import score_labels
 from textmix.inference.pooling import DocumentVectors
 from textmix.inference.progress import Progress
 from textmix.inference.seeds import seed_from
 from textmix.inference.views.words import WordSettings
+from textmix.inference.votes import Votes
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
@@ -140,8 +149,6 @@ class ConsensusMixture(TwoViewMixture):
         "progress": ["boolean", None],
     }
     polish = False
-    _runs = np.empty((0, 0), np.int32)  # labels that the runs gave, of the documents _rows; not saved
-    _rows = np.empty(0, np.int64)
 
     n_clusters: int | None = None
     _: KW_ONLY
@@ -198,30 +205,36 @@ class ConsensusMixture(TwoViewMixture):
             check_number(counts, int(self.n_clusters), unit, knowledge.known)
         if source is not None and counts.shape[0] <= MAX_SAMPLED:
             source = hold_vectors(source, np.arange(counts.shape[0]))  # each is encoded once
-        documents, rows = arrange(counts, knowledge, unit, once=self.duplicates == ONCE)
+        order = canonical_order(counts, unit, knowledge.known, knowledge.weights, source)
+        documents, rows = arrange(counts, knowledge, unit, order, once=self.duplicates == ONCE)
         found = self._sample(documents, rows, knowledge, whole, unit, source)
         own, has_words = rows < counts.shape[0], np.diff(counts.indptr) > 0
         is_known = has_words & (knowledge.known >= 0)
         labels, clusters = np.full(counts.shape[0], -1, np.int32), labels_of_known(found.labels, documents)
         labels[rows[own]] = found.labels[own]
         labels[is_known] = clusters[knowledge.known[is_known]]
-        labels, clusters = renumber(labels, order_by_size(labels), clusters)
+        labels, clusters = renumber(labels, order_by_size(labels, order), clusters)
         held = None if source is None else self._hold(source, found, rows, own)
         if (has_words & (labels < 0)).any():
             word_counts = self._count_words(counts, whole, labels)
             prior = self._prior(word_counts.shape[0])
             placed = place_others(
-                *(counts, whole, labels, word_counts, float(self.beta), prior, unit, source, held, self.n_jobs)
+                *(counts, whole, labels, order, word_counts, float(self.beta), prior, unit, source, held, self.n_jobs)
             )
             labels, clusters = renumber(labels, placed, clusters)
+        found_labels = labels
         if self.n_clusters is not None:
             number = int(self.n_clusters)
-            labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number, held)
+            labels, clusters = self._bring_to_number(counts, labels, clusters, knowledge, unit, number, held, order)
         known = dict(zip(knowledge.names, clusters.tolist(), strict=True))
         self.n_runs_, self.n_vector_runs_ = len(found.runs), found.n_vector_runs
-        self._runs, self._rows = found.run_labels[:, own[found.rows]], rows[found.rows[own[found.rows]]]
+        seen = rows[found.rows[own[found.rows]]]
+        by_row = np.argsort(seen)
+        votes = Votes(seen[by_row], found.run_labels[:, own[found.rows]][:, by_row], found_labels, found.beta)
         return self._set_labels(
-            *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known), held)
+            *(counts, whole, labels, mean_trace(found.runs), found.converged, known, np.flatnonzero(is_known), held),
+            votes=votes,
+            bounds=None if self.n_clusters is not None else found.more_or_fewer,
         )
 
     def _sample(
@@ -266,7 +279,6 @@ class ConsensusMixture(TwoViewMixture):
         self._validate_params()
         counts, whole = check_counts(self, X, reset=True)
         self._vocabulary = X.vocabulary if isinstance(X, Corpus) else None
-        self._runs, self._rows = np.empty((0, 0), np.int32), np.empty(0, np.int64)
         held = None
         if vectors is not None:
             source = as_source(vectors, counts.shape[0])
@@ -305,14 +317,17 @@ class ConsensusMixture(TwoViewMixture):
         unit: float,
         number: int,
         vectors: DocumentVectors | None,
+        order: NDArray[np.int64],
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Labels of so many clusters, and those of the known ones, which are kept apart if that can be."""
         n_found = int(labels.max(initial=-1)) + 1
         apart, numbered = are_among(clusters, n_found), labels
         if n_found < number:
-            numbered = split_off(counts, labels, number, unit, knowledge.known)
+            numbered = np.empty_like(labels)
+            numbered[order] = split_off(counts[order], labels[order], number, unit, knowledge.known[order])
         elif n_found > number:
-            numbered = self._merge(counts, labels, unit, apart, vectors).cut_labels(labels, number)
+            groups = group_clusters(self._clustered(counts, labels, unit, apart, vectors), number)
+            numbered = join_groups(labels, number_by_size(groups, np.bincount(labels[labels >= 0])))
         labels, clusters = renumber(labels, numbered, clusters)
         is_known = (labels >= 0) & (knowledge.known >= 0)
         clusters[knowledge.known[is_known]] = labels[is_known]  # what was split off is none of these
@@ -331,30 +346,33 @@ class ConsensusMixture(TwoViewMixture):
         known_clusters: dict[str, int],
         known_documents: NDArray[np.int64],
         vectors: DocumentVectors | None = None,
+        votes: Votes | None = None,
+        bounds: tuple[int, int] | None = None,
     ) -> Self:
-        """Make these labels, by falling size, the fitted ones."""
+        """Make these labels, by falling size, the fitted ones; `bounds`: this many fewer or more clusters may be."""
         n_found = int(labels.max(initial=-1)) + 1
         scored, word_counts = score_labels(counts, whole, labels, float(self.beta), self._prior(n_found))
         partition = replace(scored, trace=trace, n_sweeps=int(self.n_sweeps), converged=converged)
-        stabilities = np.full(n_found, np.nan)
-        if self._runs.size:
-            stabilities = cluster_stabilities(partition.labels[self._rows], self._runs, n_found)
+        if votes is not None:
+            votes = votes.following(partition.labels)
+        stabilities = np.full(n_found, np.nan) if votes is None else votes.stabilities(partition.labels, n_found)
         if self.duplicates == ONCE:
             word_counts = self._count_words(counts, whole, partition.labels)
-        if vectors is not None:
-            beta, prior = float(self.beta), self._prior(n_found)
-            pooled = make_pooled(counts, whole, partition.labels, word_counts, beta, prior, vectors)
-            vectors = replace(vectors, weights=pooled.weights)
+        beta, prior = float(self.beta), self._prior(n_found)
+        pooled = make_pooled(counts, whole, partition.labels, word_counts, beta, prior, vectors, votes)
         return self._set_fitted(
             *(partition, word_counts, counts, "consensus"),
             vectors=vectors,
+            weights=pooled.weights,
+            n_clusters_range=_range_of(partition.labels, bounds),
+            votes=votes,
             stabilities=stabilities,
             known_clusters=known_clusters,
             known_documents=known_documents,
         )
 
     def _set_counts(self, counts: scipy.sparse.csr_array | None) -> Self:
-        self._forget("_merges", "_fitted_background", "_lone_and_scores")
+        self._forget("_merges", "_levels", "_fitted_background", "_lone_and_scores")
         return super()._set_counts(counts)
 
     def _labels_that_count(
@@ -372,19 +390,17 @@ class ConsensusMixture(TwoViewMixture):
         unit = 1.0 / fixed_point_scale(float(counts.data.sum(dtype=np.float64)), whole)
         return sum_by_cluster(counts, self._labels_that_count(counts, labels, unit), int(labels.max(initial=-1)) + 1)
 
-    def _merge(
+    def _clustered(
         self,
         counts: scipy.sparse.csr_array,
         labels: NDArray[np.int32],
         unit: float,
         apart: NDArray[np.bool_],
         vectors: DocumentVectors | None,
-    ) -> Merges:
-        """How the clusters of documents are merged; those to be kept `apart` when there are no others left."""
+    ) -> Clustered:
+        """The documents that count, in canonical order, for grouping their clusters."""
         counted = self._labels_that_count(counts, labels, unit)
-        if vectors is not None:
-            return merge_by_both(counts, counted, vectors, apart)
-        return merge_documents(counts, counted, int(self.n_words), apart)
+        return Clustered(counts, counted, int(self.n_words), vectors, apart).in_order(unit)
 
     def _prior(self, n_clusters: int) -> Prior:
         return finite_dirichlet(max(int(self.n_start_clusters), n_clusters), float(self.alpha))
@@ -471,26 +487,48 @@ class ConsensusMixture(TwoViewMixture):
         sizes = self.cluster_sizes_[known]
         return float(self.cluster_stabilities_[known] @ sizes / sizes.sum()) if known.any() else float("nan")
 
+    def _all_clustered(self) -> Clustered:
+        apart, fitted = are_among(self._known_labels(), self.n_clusters_), self._fitted
+        return self._clustered(self._training_counts(), self.labels_, fitted.unit, apart, fitted.vectors)
+
+    @property
+    def levels_(self) -> tuple[NDArray[np.int32], ...]:
+        """For each cluster the number of its group at the levels above, coarse to fine; made on request.
+
+        Groups are numbered by falling size, and each is made of groups of the next level.
+        """
+        check_is_fitted(self)
+        if "_levels" not in self.__dict__:
+            if self._fitted.levels or self._counts is None:
+                self._levels = self._fitted.levels
+            else:
+                found = find_levels(self._all_clustered())
+                self._levels = tuple(number_by_size(groups, self.cluster_sizes_) for groups in found)
+        return self._levels
+
     @property
     def merges_(self) -> Merges:
-        """How the clusters are merged one by one; made on request."""
+        """How the clusters are merged one by one, at each level into its groups; made on request."""
         check_is_fitted(self)
         if "_merges" not in self.__dict__:
-            apart = are_among(self._known_labels(), self.n_clusters_)
-            self._merges = self._merge(
-                self._training_counts(), self.labels_, self._fitted.unit, apart, self._fitted.vectors
-            )
+            self._merges = merge_clustered(self._all_clustered(), self.levels_)
         return self._merges
 
+    def group(self, n_clusters: int) -> NDArray[np.int32]:
+        """For each cluster the number of its group, by falling size, when there are so many groups."""
+        if not min(1, self.n_clusters_) <= n_clusters <= self.n_clusters_:
+            raise ValueError(f"{self.n_clusters_} clusters can be merged to fewer, but not to {n_clusters}")
+        for groups in self.levels_:
+            if int(groups.max(initial=-1)) + 1 == n_clusters:
+                return groups
+        return number_by_size(group_clusters(self._all_clustered(), n_clusters), self.cluster_sizes_)
+
     def cut(self, n_clusters: int) -> NDArray[np.int32]:
-        """Labels, by falling size, when the clusters are merged until so many are left."""
-        return self.merges_.cut_labels(self.labels_, n_clusters)
+        """Labels, by falling size, when the clusters are in so many groups; clusters stay whole."""
+        return join_groups(self.labels_, self.group(n_clusters))
 
     def merged(self, n_clusters: int) -> Self:
-        """A fitted model whose clusters are those of this one, merged until so many are left; nothing is sampled.
-
-        Stabilities are NaN if this model was loaded: runs are not saved.
-        """
+        """A fitted model whose clusters are those of this one, in so many groups; nothing is sampled."""
         other = self.relabelled(self.cut(n_clusters))
         other.n_clusters = n_clusters
         return other
@@ -504,7 +542,25 @@ class ConsensusMixture(TwoViewMixture):
             dict(zip(fitted.known_clusters, known.tolist(), strict=True)),
             fitted.known_documents,
             fitted.vectors,
+            fitted.votes,
         )
+
+    @property
+    def n_clusters_range_(self) -> tuple[int, int] | None:
+        """How many clusters of two documents or more there may be, 5 % to 95 %.
+
+        By the numbers that the sampler of the second step goes through. None if the number was given.
+        """
+        check_is_fitted(self)
+        return self._fitted.n_clusters_range
 
     def _known_labels(self) -> NDArray[np.int32]:
         return np.array([*self.known_clusters_.values()], dtype=np.int32)
+
+
+def _range_of(labels: NDArray[np.int32], bounds: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Numbers of clusters of two documents or more, this many fewer and more than there are."""
+    if bounds is None:
+        return None
+    n_several = int(np.count_nonzero(np.bincount(labels[labels >= 0]) > 1))
+    return max(n_several + min(bounds[0], 0), min(n_several, 1)), n_several + max(bounds[1], 0)

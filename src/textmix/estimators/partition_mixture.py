@@ -17,8 +17,9 @@ from textmix.estimators.counts import check_counts
 from textmix.estimators.document_mixture import DocumentMixture
 from textmix.inference.layout import fixed_point_scale
 from textmix.inference.partition import FittedPartition, score_labels
-from textmix.inference.pooling import DocumentVectors
+from textmix.inference.pooling import NOT_FITTED, DocumentVectors, ViewWeights
 from textmix.inference.scoring import PartitionScorer
+from textmix.inference.votes import Votes
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
 from textmix.results.mixture import FittedMixture, plain_parameters
@@ -49,6 +50,9 @@ class PartitionMixture(DocumentMixture):
         known_clusters: dict[str, int] | None = None,
         known_documents: NDArray[np.int64] | None = None,
         vectors: DocumentVectors | None = None,
+        weights: ViewWeights = NOT_FITTED,
+        votes: Votes | None = None,
+        n_clusters_range: tuple[int, int] | None = None,
     ) -> Self:
         """Make a partition the fitted one; counts are None where they were never in memory as a whole."""
         alpha = self._alpha_of(partition.prior) if np.ndim(self.alpha) == 0 else self.alpha
@@ -73,6 +77,9 @@ class PartitionMixture(DocumentMixture):
             known_clusters=known_clusters or {},
             known_documents=np.empty(0, np.int64) if known_documents is None else known_documents,
             vectors=vectors,
+            weights=weights,
+            votes=votes,
+            n_clusters_range=n_clusters_range,
         )
         return self._set_counts(counts)
 

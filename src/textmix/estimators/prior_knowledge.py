@@ -56,9 +56,13 @@ def read_knowledge(
         given = column_or_1d(np.asarray(y, dtype=object))
         if given.size != n_documents:
             raise ValueError(f"y has {given.size:,} labels, there are {n_documents:,} documents")
-        for document, value in enumerate(given.tolist()):
-            if not (is_missing(value) or value == UNKNOWN or str(value).strip() in ("", str(UNKNOWN))):
-                known[document] = names.setdefault(_name_of(value), len(names))
+        told = {
+            document: _name_of(value)
+            for document, value in enumerate(given.tolist())
+            if not (is_missing(value) or value == UNKNOWN or str(value).strip() in ("", str(UNKNOWN)))
+        }
+        names = {name: number for number, name in enumerate(sorted(set(told.values())))}
+        known[[*told]] = [names[name] for name in told.values()]
     matrices, example_of, vectors = [], [], [np.zeros((0, n_dimensions or 0), np.float32)]
     if examples is not None and not isinstance(examples, Mapping):
         raise ValueError(f"examples must be {{name: counts}}, not {type(examples).__name__}")
@@ -155,10 +159,13 @@ class Arranged(NamedTuple):
     rows: NDArray[np.int64]  # from the number of documents of the fit on: examples
 
 
-def arrange(counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: float, *, once: bool) -> Arranged:
+def arrange(
+    counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: float, order: NDArray[np.int64], *, once: bool
+) -> Arranged:
     """Documents of no known cluster, then those of a known one, then examples; `once`: one of those that are identical.
 
-    Documents without words take no part, nor do those of weight 0 whose cluster is not known.
+    Documents of each kind come in this order. Documents without words take no part, nor do those of weight 0 whose
+    cluster is not known.
     """
     has_words = np.diff(counts.indptr) > 0
     takes_part = has_words.copy()
@@ -166,13 +173,13 @@ def arrange(counts: scipy.sparse.csr_array, knowledge: PriorKnowledge, unit: flo
         takes_part &= (knowledge.weights > 0) | (knowledge.known >= 0)
         if has_words.any() and not takes_part.any():
             raise ValueError("no document with words has a weight in sample_weight that is not zero")
+    own = order[takes_part[order]]
     if once:
-        takes_part[takes_part] = count_once(counts[takes_part], knowledge.known[takes_part], unit)
+        own = own[count_once(counts[own], knowledge.known[own], unit)]
         knowledge = weigh_identical(counts, knowledge, unit)
-    own = np.flatnonzero(takes_part)
     is_known = knowledge.known[own] >= 0
     rows = np.concatenate((own[~is_known], own[is_known]))
-    shown = counts if rows.size == counts.shape[0] and not is_known.any() else counts[rows]
+    shown = counts[rows]
     known = np.append(knowledge.known[own[is_known]], knowledge.example_of)
     if knowledge.example_of.size:
         shown = scipy.sparse.csr_array(scipy.sparse.vstack((shown, knowledge.examples)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from textmix.estimators.counts import check_counts
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.layout import fixed_point_scale
-from textmix.inference.pooling import LEAST_WORD_WEIGHT, PooledScorer, cosines_with_own
+from textmix.inference.pooling import LEAST_WORD_WEIGHT, PooledScorer, cosines_with_own, no_vectors
+from textmix.inference.votes import prefer_labels
 from textmix.vectors.source import VectorSource, blocks, check_vectors
 
 
@@ -35,7 +37,8 @@ class TwoViewMixture(PartitionMixture):
 
     @property
     def _direction_sums(self) -> NDArray[np.float32]:
-        assert self._fitted.vectors is not None
+        if self._fitted.vectors is None:
+            return np.empty((self.n_clusters_, 0), np.float32)
         if "_sums" not in self.__dict__:
             self._sums = self._fitted.vectors.sum_by_cluster(self.labels_, self.n_clusters_)
         return self._sums
@@ -55,47 +58,59 @@ class TwoViewMixture(PartitionMixture):
 
         By words alone if there are no vectors; a model that was fitted without takes none.
         """
-        if vectors is None:
-            return super().predict(X)
         counts, units = self._new_documents(X, vectors)
         return self._pooled(counts).most_probable(counts, units)
 
     def predict_proba(self, X: Any, *, vectors: Any = None) -> NDArray[np.float64]:
         """The probability of each cluster and, in the last column, of a new one; NaN without words and vector."""
-        if vectors is None:
-            return super().predict_proba(X)
         counts, units = self._new_documents(X, vectors)
         return self._pooled(counts).probabilities(counts, units)
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
-        """Each training document's probabilities given all others: a column a cluster, the last for a new cluster."""
+        """Each training document's probabilities given all others: one column per cluster, the last for a new one.
+
+        By the votes of the runs (inference/votes.py); of documents that no run has seen, by words and vectors. The
+        label of a document is always its most probable cluster.
+        """
         check_is_fitted(self)
-        vectors = self._fitted.vectors
-        if vectors is None:
-            return super().probabilities_
         if "_probabilities" not in self.__dict__:
-            counts = self._training_counts()
-            probabilities = np.empty((self.labels_.size, self.n_clusters_ + 1))
-            for rows, found in self._pooled(counts).blocks(counts, vectors, self.labels_):
+            probabilities = np.full((self.labels_.size, self.n_clusters_ + 1), np.nan)
+            for rows, found in self._probability_blocks():
                 probabilities[rows] = found
-            probabilities[self.labels_ < 0] = np.nan
             self._probabilities = probabilities
         return self._probabilities
 
     def own_probabilities(self) -> NDArray[np.float64]:
-        """Each training document's probability of its own cluster, by both views; NaN without words."""
-        vectors, counts, labels = self._fitted.vectors, self._training_counts(), self.labels_
-        assert vectors is not None
-        own = np.full(labels.size, np.nan)
-        for rows, found in self._pooled(counts).blocks(counts, vectors, labels):
-            here = np.flatnonzero(labels[rows] >= 0)
-            own[rows][here] = found[here, labels[rows][here]]
+        """Each training document's probability of its own cluster; NaN without words."""
+        own = np.full(self.labels_.size, np.nan)
+        for rows, found in self._probability_blocks():
+            own[rows] = found[np.arange(rows.size), self.labels_[rows]]
         return own
+
+    def _probability_blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Training documents that have a label, and their probabilities, some at a time."""
+        labels, counts, votes = self.labels_, self._training_counts(), self._fitted.votes
+        rest = np.flatnonzero(labels >= 0)
+        if votes is not None:
+            rest = np.setdiff1d(rest, votes.documents, assume_unique=True)
+            for rows, found in votes.blocks(labels, self.n_clusters_):
+                prefer_labels(found, labels[rows])
+                yield rows, found
+        if rest.size:
+            held, scorer = self._fitted.vectors or no_vectors(labels.size), self._pooled(counts)
+            for block in blocks(rest.size, scorer.block_size):
+                rows = rest[block]
+                found = scorer.probabilities(counts[rows], held.of(rows), labels[rows])
+                prefer_labels(found, labels[rows])
+                yield rows, found
 
     def _new_documents(self, X: Any, vectors: Any) -> tuple[scipy.sparse.csr_array, NDArray[np.float32]]:
         check_is_fitted(self)
         counts = check_counts(self, X, reset=False).matrix
+        if vectors is None:  # zeros, as of documents without vectors
+            n_dimensions = 0 if self._fitted.vectors is None else self._fitted.vectors.n_dimensions
+            return counts, np.zeros((counts.shape[0], n_dimensions), np.float32)
         return counts, self.check_new_vectors(vectors, counts.shape[0])
 
     def check_new_vectors(self, vectors: Any, n_documents: int) -> NDArray[np.float32]:
@@ -113,11 +128,10 @@ class TwoViewMixture(PartitionMixture):
     def _pooled(self, counts: scipy.sparse.csr_array) -> PooledScorer:
         """What scores these documents by both views."""
         fitted = self._fitted
-        assert fitted.vectors is not None
         total = float(self.cluster_word_counts_.sum()) + float(counts.sum())
         whole = fitted.unit == 1.0 and bool((counts.data == np.floor(counts.data)).all())
         words = self._scorer(1.0 / fixed_point_scale(total, whole))
-        return PooledScorer(words, fitted.cluster_sizes, self._direction_sums, fitted.vectors.weights)
+        return PooledScorer(words, fitted.cluster_sizes, self._direction_sums, fitted.weights)
 
     def score_vectors(
         self, vectors: NDArray[np.floating], labels: NDArray[np.int32], *, own: bool
@@ -129,7 +143,7 @@ class TwoViewMixture(PartitionMixture):
         documents' cosines by as much as this lies below the upper one.
         """
         assert self._fitted.vectors is not None
-        weights = self._fitted.vectors.weights
+        weights = self._fitted.weights
         mean_length = float(self.cluster_word_counts_.sum()) / max(int(self.cluster_sizes_.sum()), 1)
         scale = weights.vectors / (max(weights.words, LEAST_WORD_WEIGHT) * max(mean_length, 1.0))
         if "_fence" not in self.__dict__:

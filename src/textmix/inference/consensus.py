@@ -31,6 +31,7 @@ from textmix.priors.finite_dirichlet import finite_dirichlet
 N_STARTS = 5  # of the second step: on short texts it costs about as much as the runs
 MAX_AGREED = 1000  # clusters that the second step starts from
 AGREED_SWEEPS = 30
+AGREED_ALPHA = 0.1  # pseudo-count of a cluster
 _CONSENSUS = 2  # what random numbers are for; views have others
 
 
@@ -63,9 +64,12 @@ def mean_trace(runs: Sequence[ViewRun]) -> dict[str, NDArray[np.float64]]:
 
 def find_consensus(
     labelled: GuidedDocuments, beta: float, seed: int, n_jobs: int | None, progress: Progress
-) -> FittedPartition:
-    """The same model once more, the documents' words being their labels: the most probable of some starts."""
-    prior = finite_dirichlet(n_start_clusters(labelled, MAX_AGREED), 0.1)
+) -> tuple[FittedPartition, NDArray[np.float64]]:
+    """The same model once more, the documents' words being their labels: the most probable of some starts.
+
+    And the numbers of clusters that the later half of the sweeps of all starts went through.
+    """
+    prior = finite_dirichlet(n_start_clusters(labelled, MAX_AGREED), AGREED_ALPHA)
     sampling = SamplerSettings(AGREED_SWEEPS, 0.0, "auto", polish=True)
 
     def start(number: int) -> FittedPartition:
@@ -75,7 +79,8 @@ def find_consensus(
     with progress.task("agreeing", total=N_STARTS * n_visits(labelled, AGREED_SWEEPS)) as task:
         shared = _SharedProgress(task)
         starts = side_by_side(start, N_STARTS, n_jobs, shared.stop, keep_finished=False)
-    return max(starts, key=lambda fitted: fitted.log_joint)
+    numbers = np.concatenate([fitted.trace["n_clusters"][AGREED_SWEEPS // 2 :] for fitted in starts])
+    return max(starts, key=lambda fitted: fitted.log_joint), numbers
 
 
 def complete_labels(

@@ -22,7 +22,7 @@ from textmix.inference.layout import fixed_point_scale
 from textmix.inference.ordering import order_by_size
 from textmix.inference.parallel import MEANS
 from textmix.inference.parallel_fit import ParallelSettings, fit_parallel
-from textmix.inference.pooling import DocumentVectors, PooledScorer, fit_weights
+from textmix.inference.pooling import DocumentVectors, PooledScorer, fit_weights, no_vectors
 from textmix.inference.progress import Progress
 from textmix.inference.scoring import PartitionScorer
 from textmix.inference.seeds import START, generator
@@ -30,6 +30,7 @@ from textmix.inference.sharded import deal_out_counts
 from textmix.inference.views.vectors import N_START_CLUSTERS, VectorView
 from textmix.inference.views.view import View, ViewRun
 from textmix.inference.views.words import WordSettings, WordView
+from textmix.inference.votes import Votes
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.vectors.source import ArrangedVectors, HeldVectors, VectorSource, hold_vectors
@@ -59,6 +60,8 @@ class Found(NamedTuple):
     runs: list[ViewRun]
     n_vector_runs: int  # the last ones
     run_labels: NDArray[np.int32]  # (run, document)
+    beta: float  # of the second step
+    more_or_fewer: tuple[int, int]  # clusters that the second step says there may be: fewest, 5 %, and most, 95 %
     converged: bool  # labels are a fixed point of the second step
     vectors: HeldVectors | None  # of the documents that the runs saw, where these are a sample and any of them has one
 
@@ -96,11 +99,15 @@ def fit_consensus(
     beta = LABEL_BETA if len(runs) == n_word_runs or n_labels == 0 else BETA_PER_LABEL * n_labels
     labelled = shown._replace(counts=labels_as_words(run_labels))
     for times in FINER:
-        agreed = find_consensus(labelled, beta / (settings.granularity * times), seed, n_jobs, progress)
+        own_beta = beta / (settings.granularity * times)
+        agreed, numbers = find_consensus(labelled, own_beta, seed, n_jobs, progress)
         labels = complete_labels(shown, agreed.labels, words.shares_words, unit)
         own = labels[rows < n_documents - n_examples]
         if settings.n_clusters is None or np.unique(own[own >= 0]).size >= settings.n_clusters:
             break
+    n_agreed = int(agreed.labels.max(initial=-1)) + 1
+    differences = np.append(numbers, n_agreed) - n_agreed
+    bounds = int(np.floor(np.quantile(differences, 0.05))), int(np.ceil(np.quantile(differences, 0.95)))
     if rows.size < n_documents:
         of_all = np.full(n_documents, -1, np.int32)
         is_joined = words.shares_words | has_label.any(axis=0)
@@ -113,7 +120,7 @@ def fit_consensus(
                 sampled = DocumentVectors(rows, held.matrix)
                 labels = assign_by_both(documents, whole, labels, settings.words, vectors, sampled, n_jobs, progress)
         labels = complete_labels(documents, labels, np.zeros(n_documents, bool), unit)
-    return Found(labels, rows, runs, len(runs) - n_word_runs, run_labels, agreed.converged, held)
+    return Found(labels, rows, runs, len(runs) - n_word_runs, run_labels, own_beta, bounds, agreed.converged, held)
 
 
 def sample_more(view: View, seed: int, n_jobs: int | None, progress: Progress) -> list[ViewRun]:
@@ -201,20 +208,23 @@ def make_pooled(
     word_counts: scipy.sparse.csr_array,
     beta: float,
     prior: Prior,
-    vectors: DocumentVectors,
+    vectors: DocumentVectors | None,
+    votes: Votes | None = None,
 ) -> PooledScorer:
-    """What places documents by both views in clusters of these word counts, weights fitted to these labels."""
+    """What places documents in clusters of these word counts, weights of the views fitted to these labels or votes."""
     sizes = np.bincount(labels[labels >= 0], minlength=word_counts.shape[0])
     unit = 1.0 / fixed_point_scale(float(word_counts.sum()) + float(counts.sum()), whole)
     words = PartitionScorer.from_statistics(sizes, word_counts, beta, prior, unit)
-    sums = vectors.sum_by_cluster(labels, sizes.size)
-    return PooledScorer(words, sizes, sums, fit_weights(words, sizes, sums, counts, labels, vectors))
+    held = no_vectors(labels.size) if vectors is None else vectors
+    sums = held.sum_by_cluster(labels, sizes.size)
+    return PooledScorer(words, sizes, sums, fit_weights(words, sizes, sums, counts, labels, held, votes))
 
 
 def place_others(
     counts: scipy.sparse.csr_array,
     whole: bool,
     labels: NDArray[np.int32],
+    order: NDArray[np.int64],
     word_counts: scipy.sparse.csr_array,
     beta: float,
     prior: Prior,
@@ -225,8 +235,8 @@ def place_others(
 ) -> NDArray[np.int32]:
     """Labels by falling size also of documents that took no part, in clusters of these word counts.
 
-    A document gets the label of those identical to it, else the most probable one. `held`: vectors of documents that
-    took part, which directions of clusters are made of.
+    A document gets the label of those identical to it, else the most probable one. `order`: the documents in canonical
+    order. `held`: vectors of documents that took part, which directions of clusters are made of.
     """
     labels, sizes = labels.copy(), np.bincount(labels[labels >= 0])
     others = np.flatnonzero((labels < 0) & (np.diff(counts.indptr) > 0))
@@ -239,8 +249,8 @@ def place_others(
         for block, found in place_by_both(pooled, counts, vectors, others, n_jobs):
             labels[block] = found
     # Identical documents that took part have more to say than those that did not.
-    order = np.argsort(~np.isin(np.arange(labels.size), others), kind="stable")
-    ordered = labels[order]
-    join_identical(counts[order], unit, ordered, count_identical(counts[order], unit), labels.size - others.size)
-    labels[order] = ordered
-    return order_by_size(labels)
+    others_first = order[np.argsort(~np.isin(order, others), kind="stable")]
+    ordered, rows = labels[others_first], counts[others_first]
+    join_identical(rows, unit, ordered, count_identical(rows, unit), labels.size - others.size)
+    labels[others_first] = ordered
+    return order_by_size(labels, order)

@@ -20,6 +20,9 @@ WORD_SHARE = 0.5  # of the squared length of a document that is its words, where
 KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
 
 
+Tiers = tuple[NDArray[np.int32], ...]  # for each cluster the number of its group; a merged one has that of its first
+
+
 class Merges(NamedTuple):
     """Which clusters are merged, in order; later merges lose more information, as a rule."""
 
@@ -40,13 +43,29 @@ class Merges(NamedTuple):
         """Labels by falling size when so many clusters are left; −1 stays."""
         return order_by_size(np.append(self.cut(n_clusters), np.int32(-1))[labels])
 
+    def linkage(self) -> NDArray[np.float64]:
+        """The merges as SciPy's hierarchy functions take them, the clusters being its observations."""
+        nodes, totals = np.arange(self.n_clusters), np.ones(self.n_clusters)
+        heights = np.maximum.accumulate(np.nan_to_num(self.costs))
+        rows = np.empty((len(self.pairs), 4))
+        for step, (one, other) in enumerate(self.pairs):
+            totals[one] += totals[other]
+            rows[step] = *sorted((nodes[one], nodes[other])), heights[step], totals[one]
+            nodes[one] = self.n_clusters + step
+        return rows
+
 
 def merge_documents(
-    counts: scipy.sparse.csr_array, labels: NDArray[np.int32], n_words: int, apart: NDArray[np.bool_] | None = None
+    counts: scipy.sparse.csr_array,
+    labels: NDArray[np.int32],
+    n_words: int,
+    apart: NDArray[np.bool_] | None = None,
+    tiers: Tiers = (),
 ) -> Merges:
     """Merge clusters of documents, numbered by falling size, of which each counts at most as much as n_words words.
 
-    Clusters that are to be kept `apart` are merged with each other when there are no others left.
+    Clusters that are to be kept `apart` are merged with each other when there are no others left, and those of
+    different groups of a tier when none of the same group are left.
     """
     lengths = counts.sum(axis=1)
     weights = np.minimum(1.0, n_words / np.maximum(lengths, 1))
@@ -55,10 +74,12 @@ def merge_documents(
     members = scipy.sparse.csr_array((weights[known], (labels[known], known)), shape=shape)
     merged = scipy.sparse.csr_array(members @ counts)
     merged.sort_indices()
-    return merge_clusters(merged, apart)
+    return merge_clusters(merged, apart, tiers)
 
 
-def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_] | None = None) -> Merges:
+def merge_clusters(
+    word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_] | None = None, tiers: Tiers = ()
+) -> Merges:
     """Merge the clusters of a clusters × words matrix of weights, each time the two whose merging costs least.
 
     The cost is (n_a + n_b) times the Jensen-Shannon divergence of the two distributions of words, weighted by n_a and
@@ -92,7 +113,7 @@ def merge_clusters(word_weights: scipy.sparse.csr_array, apart: NDArray[np.bool_
         rows.starts[one], rows.ends[one], free = free, end, end
         totals[one] += totals[other]
 
-    return merge_greedily(n_clusters, cost_with, merge, apart)
+    return merge_greedily(n_clusters, cost_with, merge, apart, tiers)
 
 
 def merge_by_both(
@@ -100,6 +121,7 @@ def merge_by_both(
     labels: NDArray[np.int32],
     vectors: DocumentVectors,
     apart: NDArray[np.bool_],
+    tiers: Tiers = (),
 ) -> Merges:
     """Merge clusters of documents by Ward's criterion: each time the two whose variance rises least.
 
@@ -130,7 +152,7 @@ def merge_by_both(
         points[one] += share * (points[other] - points[one])
         sizes[one] += sizes[other]
 
-    return merge_greedily(n_clusters, cost_with, merge, apart)
+    return merge_greedily(n_clusters, cost_with, merge, apart, tiers)
 
 
 def mean_word_directions(
@@ -138,17 +160,23 @@ def mean_word_directions(
 ) -> NDArray[np.float64]:
     """The means over the documents of each cluster of their words: TF-IDF of length 1, in N_DIRECTIONS main ones."""
     rows = np.flatnonzero(labels >= 0)
-    used = counts[rows].astype(np.float64)
-    frequencies = np.maximum(np.bincount(used.indices, minlength=used.shape[1]), 1)
-    used.data = np.log1p(used.data) * np.log(max(rows.size, 1) / frequencies)[used.indices]
-    lengths = np.sqrt(np.asarray(used.multiply(used).sum(axis=1)))
-    shares = 1.0 / (np.maximum(lengths, 1e-12) * np.bincount(labels[rows])[labels[rows]])
+    shares = 1.0 / np.bincount(labels[rows])[labels[rows]]
     members = scipy.sparse.csr_array((shares, (labels[rows], np.arange(rows.size))), shape=(n_clusters, rows.size))
-    means = scipy.sparse.csr_array(members @ used)
+    means = scipy.sparse.csr_array(members @ unit_word_rows(counts[rows]))
     n_directions = min(N_DIRECTIONS, n_clusters)
     gram = np.asarray((means @ means.T).toarray())
     values, axes = eigh(gram, subset_by_index=(n_clusters - n_directions, n_clusters - 1))
     return np.asarray(axes * np.sqrt(np.maximum(values, 0.0)))
+
+
+def unit_word_rows(counts: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """Documents' words as TF-IDF, log(1 + n) log(N / N_w), of length 1; a row of words that all have stays zero."""
+    words = counts.astype(np.float64)
+    frequencies = np.maximum(np.bincount(words.indices, minlength=words.shape[1]), 1)
+    words.data = np.log1p(words.data) * np.log(max(words.shape[0], 1) / frequencies)[words.indices]
+    lengths = np.sqrt(np.asarray(words.multiply(words).sum(axis=1)))
+    words.data /= np.repeat(np.maximum(lengths, 1e-12), np.diff(words.indptr))
+    return words
 
 
 def merge_greedily(
@@ -156,19 +184,23 @@ def merge_greedily(
     cost_with: Callable[[int, NDArray[np.int64]], NDArray[np.float64]],
     merge: Callable[[int, int, NDArray[np.int64]], None],
     apart: NDArray[np.bool_],
+    tiers: Tiers = (),
 ) -> Merges:
     """Merge two clusters at a time, those that it costs least, until one is left.
 
     cost_with(cluster, others): what merging a cluster with each of the others costs. merge(one, other, clusters): put
-    the statistics of `other` into those of `one`; `clusters` are all that are left.
+    the statistics of `other` into those of `one`; `clusters` are all that are left. Clusters of one group of each tier
+    are merged first.
     """
     apart = apart.copy()  # also true of what is merged from such
     costs = np.full((n_clusters, n_clusters), np.inf)
 
+    def penalties(cluster: int, others: Any) -> Any:
+        n_tiers = sum((tier[cluster] != tier[others] for tier in tiers), start=np.zeros(np.shape(others)))
+        return KEPT_APART * ((len(tiers) + 1) * (apart[cluster] & apart[others]) + n_tiers)
+
     def costs_of(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = cost_with(cluster, others)
-        found[apart[cluster] & apart[others]] += KEPT_APART
-        return found
+        return np.asarray(cost_with(cluster, others) + penalties(cluster, others))
 
     for cluster in range(n_clusters - 1):
         others = np.arange(cluster + 1, n_clusters)
@@ -181,7 +213,7 @@ def merge_greedily(
         one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
         other = int(nearest[one])
         one, other = min(one, other), max(one, other)
-        pairs[step], lost[step] = (one, other), costs[one, other] - KEPT_APART * (apart[one] & apart[other])
+        pairs[step], lost[step] = (one, other), costs[one, other] - float(penalties(one, other))
         apart[one] |= apart[other]
         merge(one, other, clusters)
         alive[other] = False

@@ -21,6 +21,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from textmix.inference.scoring import PartitionScorer
+from textmix.inference.votes import Votes
+from textmix.kernels.counts import hash_rows
 from textmix.models.collapsed_directions import collapsed_directions, log_marginal
 from textmix.vectors.source import blocks
 
@@ -52,7 +54,6 @@ class DocumentVectors:
 
     rows: NDArray[np.int64]  # which documents, rising
     matrix: NDArray[np.float16]
-    weights: ViewWeights = NOT_FITTED
 
     @property
     def n_dimensions(self) -> int:
@@ -80,6 +81,11 @@ class DocumentVectors:
         for columns in blocks(self.n_dimensions, _COLUMNS):  # only so many are in memory in 8 bytes at a time
             sums[:, columns] = members @ self.matrix[:, columns].astype(np.float64)
         return sums
+
+
+def no_vectors(n_documents: int) -> DocumentVectors:
+    """Those of documents that have words alone."""
+    return DocumentVectors(np.arange(n_documents), np.empty((n_documents, 0), np.float16))
 
 
 def cosines_with(
@@ -197,6 +203,8 @@ class PooledScorer:
 
     def _log_uniform(self) -> float:
         """What a vector adds to the log weight of a new cluster: the density of a uniform direction."""
+        if self.sums.shape[1] == 0:
+            return 0.0
         model = collapsed_directions(self.weights.vectors, self.sums.shape[1], 1.0)
         lone, none = log_marginal(model, np.array([1.0, 0.0]))
         return float(lone - none)
@@ -209,22 +217,39 @@ def fit_weights(
     counts: scipy.sparse.csr_array,
     labels: NDArray[np.int32],
     vectors: DocumentVectors,
+    votes: Votes | None = None,
 ) -> ViewWeights:
     """The weights with which documents' labels are most probable, each document left out of its cluster.
 
-    `sums`: of the vectors of each cluster.
+    `sums`: of the vectors of each cluster. With votes, what these say of a document takes the place of its label: new
+    documents then get probabilities of the same kind as those of the fit.
     """
-    has_others = np.append(sizes, 0)[labels[vectors.rows]] > 1
-    usable = vectors.rows[has_others & vectors.matrix.any(axis=1)]
+    usable = vectors.rows[np.append(sizes, 0)[labels[vectors.rows]] > 1]
+    if vectors.n_dimensions:
+        usable = usable[vectors.of(usable).any(axis=1)]
+    if votes is not None:
+        usable = usable[np.isin(usable, votes.documents, assume_unique=True)]
     n_fitted = max(min(MAX_FITTED, FITTED_CELLS // max(sizes.size, 1)), 1)
-    chosen = usable[:: -(-max(usable.size, 1) // n_fitted)]
+    if usable.size > n_fitted:  # those of the smallest hashes are a sample that does not depend on where they stand
+        of_usable = counts[usable]
+        hashes = hash_rows(of_usable.indptr, of_usable.indices, of_usable.data, 1.0)
+        usable = usable[np.argsort(hashes, kind="stable")[:n_fitted]]
+    chosen = usable
     if chosen.size == 0 or sizes.size < 2:
         return ViewWeights(1.0, LEAST[1])
     own = labels[chosen]
     scorer = PooledScorer(words, sizes, sums, NOT_FITTED)
     by_words = scorer.log_words(counts[chosen], own)[:, :-1]
     features = np.stack((by_words, cosines_with(vectors.of(chosen), scorer.sums, own)))
-    at_own = features[:, np.arange(own.size), own]
+    wanted = np.zeros(features.shape[1:])
+    if votes is None:
+        wanted[np.arange(own.size), own] = 1.0
+    else:
+        order = np.argsort(chosen)
+        places = np.searchsorted(votes.documents, chosen[order])
+        told = np.concatenate([block for _, block in votes.blocks(labels, sizes.size, places)])[:, :-1]
+        wanted[order] = told / np.maximum(told.sum(axis=1, keepdims=True), 1e-300)
+    at_wanted = np.einsum("vij,ij->vi", features, wanted)
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         logs = np.tensordot(weights, features, axes=1)
@@ -233,8 +258,8 @@ def fit_weights(
         sums = posterior.sum(axis=1)
         expected = np.einsum("vij,ij->vi", features, posterior) / sums
         scaled = weights / LIKELY
-        value = float((np.log(sums) + largest - weights @ at_own).sum() + scaled @ scaled / 2.0)
-        return value, np.asarray((expected - at_own).sum(axis=1) + scaled / LIKELY)
+        value = float((np.log(sums) + largest - weights @ at_wanted).sum() + scaled @ scaled / 2.0)
+        return value, np.asarray((expected - at_wanted).sum(axis=1) + scaled / LIKELY)
 
     bounds = [(least, None) for least in LEAST]
     found = minimize(loss, np.array([0.5, 10.0]), jac=True, bounds=bounds, method="L-BFGS-B").x

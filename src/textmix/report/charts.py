@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram
 
 from textmix.corpus.times import Times
 from textmix.results.clusters import Cluster
@@ -43,6 +44,31 @@ def _shade(colour: str, rank: int) -> str:
     towards, part = (255 if rank % 2 else 0), 1.0 - 0.65 ** ((rank + 1) // 2)
     channels = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return "#" + "".join(f"{round(channel + part * (towards - channel)):02x}" for channel in channels)
+
+
+def hierarchy_chart(linkage: NDArray[np.float64], names: Sequence[str]) -> Figure:
+    """The dendrogram of the clusters, from left to right; each line is a merge at its cost."""
+    drawn = dendrogram(linkage, no_plot=True)
+    lines = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": heights,
+            "y": [place / 10.0 - 0.5 for place in places],  # SciPy puts leaf i at 10 i + 5
+            "line": {"color": PALETTE[0], "width": 1},
+            "hoverinfo": "x",
+            "showlegend": False,
+        }
+        for places, heights in zip(drawn["icoord"], drawn["dcoord"], strict=True)
+    ]
+    leaves = [plain(names[leaf]) for leaf in drawn["leaves"] or ()]
+    layout = {
+        "xaxis": {"title": {"text": "cost of merging"}, "rangemode": "tozero"},
+        "yaxis": {"tickmode": "array", "tickvals": [*range(len(leaves))], "ticktext": leaves, "automargin": True},
+        "height": max(300, 18 * len(leaves) + 80),
+        "showlegend": False,
+    }
+    return {"data": lines, "layout": layout}
 
 
 def map_chart(clusters: Sequence[Cluster], points: NDArray[np.float64], colours: Sequence[str]) -> Figure:

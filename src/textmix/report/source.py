@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from textmix.corpus import Corpus
 from textmix.inference.merging import Merges
-from textmix.results.clusters import Cluster
+from textmix.results.clusters import Cluster, Tally
+from textmix.results.levels import Level
 from textmix.results.typical import Example
 from textmix.results.words import ClusterWords
 
@@ -32,10 +33,13 @@ class Source:
     outliers_at: Callable[[float], NDArray[np.bool_]] | None  # which texts are outliers at another threshold
     strangest: Sequence[Example]  # of the outliers, where no threshold tells them
     merges: Merges | None
+    tally: Tally
     trace: Mapping[str, NDArray[Any]]
     stability: float | None
     agreement: Mapping[str, float] | None  # with the labels beside the texts
     n_without_words: int
+    levels: Sequence[Level] = ()  # above the clusters, coarse to fine
+    n_clusters_range: tuple[int, int] | None = None
     directions: NDArray[np.float32] | None = None  # of the clusters' vectors, where there is a second view
     run: Mapping[str, Any] = field(default_factory=dict)  # what run.json says
     title: str | None = None

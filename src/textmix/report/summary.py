@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,7 @@ def summarise(source: Source) -> dict[str, Any]:
         "outliers": _list_outliers(source, texts),
         "texts": texts.entries,
         "hierarchy": None if source.merges is None else _list_merges(source, source.merges),
+        "levels": _nest_levels(source, {cluster.index for cluster in described}),
         "charts": {name: chart for name, chart in charts.items() if chart is not None},
         "course": _describe_course(source),
         "labels": labels,
@@ -76,14 +77,14 @@ def summarise(source: Source) -> dict[str, Any]:
 
 
 def _count_documents(source: Source, n_described: int) -> dict[str, Any]:
-    n_several = sum(cluster.size > 1 for cluster in source.clusters)
     n_skipped = source.run.get("input", {}).get("n_skipped", 0)
     return {
-        "n": int(source.labels.size),
-        "n_without_words": source.n_without_words,
-        "n_outliers": int(np.count_nonzero(source.outliers)),
-        "n_clusters": len(source.clusters),
-        "n_several": n_several,
+        "n": source.tally.n_texts,
+        "n_without_words": source.tally.n_without_words,
+        "n_outliers": source.tally.n_outliers,
+        "n_clusters": source.tally.n_clusters + source.tally.n_single,
+        "n_several": source.tally.n_clusters,
+        "range": source.n_clusters_range,
         "n_described": n_described,
         "n_skipped": int(n_skipped),
         "stability": source.stability,
@@ -201,7 +202,7 @@ def _counts_that_count(source: Source) -> scipy.sparse.csr_array:
 
 
 def _list_outliers(source: Source, texts: TextList) -> dict[str, Any]:
-    n_outliers = int(np.count_nonzero(source.outliers))
+    n_outliers = source.tally.n_outliers
     if source.outliers_at is None or source.texts is None or source.outlier_scores is None:
         listed: Iterable[Example] = source.strangest
         if source.texts is not None and source.outlier_scores is not None:
@@ -244,6 +245,34 @@ def _thresholds(scores: NDArray[np.float64], threshold: float) -> list[float]:
     high = max(float(scores.max(initial=threshold)), threshold + 0.1)
     steps = np.round(np.linspace(low, high, N_STEPS), 2)
     return sorted({*steps.tolist(), threshold})
+
+
+def _nest_levels(source: Source, described: Collection[int]) -> list[dict[str, Any]]:
+    """The groups of the coarsest level, each with the groups or clusters that it is made of.
+
+    `described`: clusters that have a place in the page; others have no number.
+    """
+    if not source.levels:
+        return []
+    nodes: list[dict[str, Any]] = [
+        {
+            "name": cluster.name,
+            "size": cluster.size,
+            "cluster": cluster.index if cluster.index in described else None,
+            "parts": [],
+        }
+        for cluster in source.clusters
+    ]
+    of_node = np.arange(len(nodes))  # a cluster of each node
+    for level in reversed(source.levels):
+        above: list[dict[str, Any]] = [
+            {"name": group.name, "size": group.size, "cluster": None, "parts": []} for group in level.groups
+        ]
+        for node, cluster in zip(nodes, of_node.tolist(), strict=True):
+            above[int(level.of_cluster[cluster])]["parts"].append(node)
+        of_node = np.array([group.clusters[0] for group in level.groups])
+        nodes = above
+    return nodes
 
 
 def _list_merges(source: Source, merges: Merges) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,14 +159,35 @@ def list_clusters(
     ]
 
 
-def summarise(clusters: Sequence[Cluster], n_texts: int, n_outliers: int, n_without_words: int) -> str:
+class Tally(NamedTuple):
+    """How many clusters, single texts and outliers there are: the numbers that every view of a clustering shows."""
+
+    n_texts: int
+    n_clusters: int  # of two texts or more
+    n_single: int  # clusters of one text
+    n_outliers: int
+    n_without_words: int  # texts in no cluster
+
+
+def count_clusters(sizes: Iterable[int]) -> tuple[int, int]:
+    """How many clusters have two texts or more, and how many have one."""
+    listed = [int(size) for size in sizes]
+    return sum(size > 1 for size in listed), sum(size == 1 for size in listed)
+
+
+def tally(sizes: Iterable[int], n_texts: int, outliers: NDArray[np.bool_], n_without_words: int) -> Tally:
+    """The numbers of a clustering whose clusters have these sizes."""
+    n_clusters, n_single = count_clusters(sizes)
+    return Tally(n_texts, n_clusters, n_single, int(np.count_nonzero(outliers)), n_without_words)
+
+
+def summarise(clusters: Sequence[Cluster], numbers: Tally) -> str:
     """A few lines that name the numbers and the first clusters."""
-    n_single = sum(cluster.size == 1 for cluster in clusters)
-    numbers = [(n_texts, "text"), (len(clusters) - n_single, "cluster"), (n_outliers, "outlier")]
-    texts, found, outliers = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in numbers)
-    if n_single:
-        found += f" and {n_single:,} of a single text"
-    without = f", {n_without_words:,} without words" if n_without_words else ""
+    named = [(numbers.n_texts, "text"), (numbers.n_clusters, "cluster"), (numbers.n_outliers, "outlier")]
+    texts, found, outliers = (f"{n:,} {what}{'s' * (n != 1)}" for n, what in named)
+    if numbers.n_single:
+        found += f" and {numbers.n_single:,} of a single text"
+    without = f", {numbers.n_without_words:,} without words" if numbers.n_without_words else ""
     width = len(f"{max((cluster.size for cluster in clusters), default=0):,}")
     lines = [
         f"  {cluster.index:>3}  {cluster.size:>{width},}  {cluster.list_terms()}" for cluster in clusters[:N_LISTED]

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from textmix.corpus.files import Record, describing_damage, load_record, save_record
 from textmix.engines.threads import threads
-from textmix.inference.pooling import DocumentVectors
+from textmix.inference.pooling import NOT_FITTED, DocumentVectors, ViewWeights
 from textmix.inference.scoring import PartitionScorer
+from textmix.inference.votes import Votes
 from textmix.kernels.conditionals import settle_ties
 from textmix.kernels.state import Prior
-from textmix.results.mixture_values import KNOWN, TRACE, VIEW_WEIGHTS, read_values
+from textmix.results.mixture_values import CONSENSUS, KNOWN, LEVEL, RANGE, TRACE, VIEW_WEIGHTS, VOTE_BETA, read_values
 
 _KIND = "model"
-_VERSION = 1
+_VERSION = 2
 NOT_STORED = "client"  # a cluster of machines may be gone when the model is loaded
 
 
@@ -94,6 +95,10 @@ class FittedMixture:
     known_clusters: dict[str, int]  # the label of each cluster that was known beforehand, by name; −1: it is empty
     known_documents: NDArray[np.int64]  # whose cluster was given
     vectors: DocumentVectors | None = None  # of the documents, where there is a second view
+    weights: ViewWeights = NOT_FITTED  # of the views, of a consensus
+    votes: Votes | None = None  # of the runs, of a consensus
+    n_clusters_range: tuple[int, int] | None = None  # of clusters of two documents or more
+    levels: tuple[NDArray[np.int32], ...] = ()  # for each cluster its group at each level above, coarse to fine
 
     def scorer(self) -> DocumentScorer:
         """What scores the training documents, some at a time."""
@@ -115,7 +120,7 @@ class FittedMixture:
             "known_documents": self.known_documents,
             **{f"{TRACE}{name}": values for name, values in self.trace.items()},
         }
-        settings = {
+        settings: dict[str, Any] = {
             "estimator": self.estimator,
             "parameters": self.parameters,
             "alpha": _as_json(self.alpha),
@@ -132,7 +137,14 @@ class FittedMixture:
         }
         if self.vectors is not None:
             arrays |= {"vectors": self.vectors.matrix, "vector_rows": self.vectors.rows}
-            settings[VIEW_WEIGHTS] = self.vectors.weights._asdict()
+        if self.estimator == CONSENSUS:
+            settings[VIEW_WEIGHTS] = self.weights._asdict()
+            settings[RANGE] = None if self.n_clusters_range is None else list(self.n_clusters_range)
+            arrays |= {f"{LEVEL}{place}": groups for place, groups in enumerate(self.levels)}
+        if self.votes is not None:
+            votes = self.votes
+            arrays |= {"vote_rows": votes.rows, "vote_runs": votes.runs, "vote_found": votes.found}
+            settings[VOTE_BETA] = votes.beta
         save_record(folder, _KIND, _VERSION, Record(arrays, {}, settings))
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,17 @@ from textmix.corpus.saved_values import (
     check_vector,
     sparse_counts,
 )
-from textmix.inference.pooling import DocumentVectors, ViewWeights
+from textmix.inference.pooling import NOT_FITTED, DocumentVectors, ViewWeights
+from textmix.inference.votes import Votes
 from textmix.kernels.state import Prior
 
 CONSENSUS = "ConsensusMixture"  # the estimator of several runs: its clusters have a stability, and may be known
 KNOWN = "known_clusters_"  # of that estimator
 TRACE = "trace_"  # before the names of a trace's arrays
 VIEW_WEIGHTS = "view_weights"  # how much words and vectors count
+VOTE_BETA = "vote_beta"  # of the second step
+RANGE = "n_clusters_range"
+LEVEL = "level_"  # before the number of a level
 ROUNDING = 0.01  # of the length of a vector whose numbers have 2 bytes
 
 
@@ -75,6 +80,10 @@ def read_values(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any])
         "known_clusters": _read_known_clusters(settings.get(KNOWN, {}), sizes.size),
         "known_documents": _read_documents("known_documents.npy", arrays["known_documents"], labels.size),
         "vectors": _read_vectors(arrays, settings, labels.size),
+        "weights": _read_weights(settings),
+        "votes": _read_votes(arrays, settings, labels),
+        "n_clusters_range": _read_range(settings.get(RANGE)),
+        "levels": _read_levels(arrays, sizes.size),
     }
 
 
@@ -141,7 +150,7 @@ def _read_vectors(
     arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], n_documents: int
 ) -> DocumentVectors | None:
     """The vectors of the documents, if the run has any."""
-    if not {"vectors", "vector_rows"} & arrays.keys() and VIEW_WEIGHTS not in settings:
+    if not {"vectors", "vector_rows"} & arrays.keys():
         return None
     matrix, rows = arrays["vectors"], _read_documents("vector_rows.npy", arrays["vector_rows"], n_documents)
     if matrix.dtype != np.float16 or matrix.ndim != 2 or matrix.shape[1] < 2:
@@ -152,8 +161,64 @@ def _read_vectors(
     wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < ROUNDING) | (lengths == 0.0)))  # NaN and infinity are
     if wrong.size:
         raise ValueError(f"row {wrong[0]:,} of vectors.npy has the length {lengths[wrong[0]]:.3g}, not 1 or 0")
+    return DocumentVectors(rows, matrix)
+
+
+def _read_weights(settings: Mapping[str, Any]) -> ViewWeights:
+    """The weights of the views, of a consensus."""
+    if settings["estimator"] != CONSENSUS:
+        return NOT_FITTED
     weights = settings[VIEW_WEIGHTS]
     check_type(VIEW_WEIGHTS, weights, dict)
     for name in ViewWeights._fields:
         check_number(f"{VIEW_WEIGHTS}: {name}", weights[name], 0.0, 1e6)
-    return DocumentVectors(rows, matrix, ViewWeights(**{name: float(weights[name]) for name in ViewWeights._fields}))
+    return ViewWeights(**{name: float(weights[name]) for name in ViewWeights._fields})
+
+
+def _read_range(limits: Any) -> tuple[int, int] | None:
+    """The least and the greatest number of clusters that there may be."""
+    if limits is None:
+        return None
+    check_type(RANGE, limits, list)
+    least, most = limits
+    check_number(RANGE, least, 0, whole=True)
+    check_number(RANGE, most, least, whole=True)
+    return least, most
+
+
+def _read_votes(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], labels: NDArray[Any]) -> Votes | None:
+    """The votes of the runs, of a consensus that was not made of given labels."""
+    if not {"vote_rows", "vote_runs", "vote_found"} & arrays.keys() and VOTE_BETA not in settings:
+        return None
+    rows, runs, found = (
+        _read_documents("vote_rows.npy", arrays["vote_rows"], labels.size),
+        *(arrays[name] for name in ("vote_runs", "vote_found")),
+    )
+    if runs.dtype != np.int32 or runs.ndim != 2 or runs.shape[1] != rows.size or (np.diff(rows) <= 0).any():
+        raise ValueError("vote_rows.npy and vote_runs.npy do not belong together")
+    check_range("vote_runs.npy", runs.ravel(), -1, max(rows.size - 1, 0))
+    check_vector("vote_found.npy", found, WHOLE, labels.size)
+    check_range("vote_found.npy", found, -1, labels.size - 1)
+    if not np.array_equal(found >= 0, labels >= 0):
+        raise ValueError("vote_found.npy and labels.npy do not belong together")
+    check_number(VOTE_BETA, settings[VOTE_BETA], 0.0)
+    votes = Votes(rows, runs, found.astype(np.int32, copy=False), float(settings[VOTE_BETA]))
+    if votes.following(labels.astype(np.int32, copy=False)) is not votes:
+        raise ValueError("the clusters in labels.npy are not merged from those in vote_found.npy")
+    return votes
+
+
+def _read_levels(arrays: Mapping[str, NDArray[Any]], n_clusters: int) -> tuple[NDArray[np.int32], ...]:
+    """The groups of the clusters at each level, each made of groups of the next one."""
+    levels: list[NDArray[np.int32]] = []
+    while (name := f"{LEVEL}{len(levels)}") in arrays:
+        groups = arrays[name]
+        check_vector(f"{name}.npy", groups, WHOLE, n_clusters)
+        check_range(f"{name}.npy", groups, 0, n_clusters - 1)
+        if np.unique(groups).size != groups.max(initial=-1) + 1:
+            raise ValueError(f"{name}.npy has groups without clusters")
+        levels.append(groups.astype(np.int32, copy=False))
+    for coarse, fine in pairwise(levels):
+        if np.unique(np.column_stack((fine, coarse)), axis=0).shape[0] != np.unique(fine).size:
+            raise ValueError("the levels of the saved clusters do not fit into each other")
+    return tuple(levels)

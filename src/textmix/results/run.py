@@ -17,6 +17,7 @@ from textmix.corpus.files import Record, describing_damage, load_record, save_re
 from textmix.corpus.saved_files import inner_folder
 from textmix.corpus.times import Times
 from textmix.results.clusters import Cluster
+from textmix.results.levels import Level, level_columns
 from textmix.results.mixture import DocumentScores, FittedMixture
 from textmix.results.tables import Column, read_parquet, save_csv, save_parquet
 from textmix.vectors import OwnVectors
@@ -47,6 +48,7 @@ class Run:
     outliers: NDArray[np.bool_]
     scores: DocumentScores
     own_vectors: OwnVectors | None = None  # where vectors were made from the collection
+    levels: Sequence[Level] = ()  # above the clusters, coarse to fine
 
     def write_files(self, folder: Path, *, escape_formulas: bool = True) -> None:
         """Write every file of the run, but run.json."""
@@ -58,7 +60,7 @@ class Run:
         assignments = self.assignments()
         save_csv(folder / ASSIGNMENTS_FILE, assignments, escape_formulas=escape_formulas)
         save_parquet(folder / TEXTS_FILE, assignments)
-        save_csv(folder / CLUSTERS_FILE, cluster_columns(self.clusters), escape_formulas=escape_formulas)
+        save_csv(folder / CLUSTERS_FILE, cluster_columns(self.clusters, self.levels), escape_formulas=escape_formulas)
         save_csv(folder / TRACE_FILE, trace_columns(self.mixture.trace))
 
     def assignments(self) -> list[Column]:
@@ -66,7 +68,8 @@ class Run:
         corpus, labels = self.corpus, self.mixture.labels
         names = [cluster.name for cluster in self.clusters]
         columns = document_columns(
-            corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts, names, corpus.times
+            *(corpus.ids, corpus.labels, labels, self.outliers, self.scores, self.texts, names, corpus.times),
+            levels=self.levels,
         )
         return number_rows(0, columns)
 
@@ -134,8 +137,12 @@ def document_columns(
     texts: Sequence[str],
     names: Sequence[str] | None = None,
     times: Times | None = None,
+    levels: Sequence[Level] = (),
 ) -> list[Column]:
-    """What there is to say about each document; id, known label, time and name of its cluster where there are any."""
+    """What there is to say about each document.
+
+    Its id, known label, time, the name of its cluster and its groups at the levels above, where there are any.
+    """
     columns = []
     if ids is not None:
         columns.append(Column("id", "VARCHAR", ids))
@@ -148,6 +155,7 @@ def document_columns(
         columns.append(name_column(labels, names))
     return [
         *columns,
+        *level_columns(levels, labels),
         Column("probability", "DOUBLE", scores.probabilities),
         Column("outlier", "BOOLEAN", outliers),
         Column("outlier_score", "DOUBLE", scores.outlier_scores),
@@ -167,8 +175,8 @@ def name_column(labels: NDArray[Any], names: Sequence[str]) -> Column:
     return Column("name", "VARCHAR", np.array([*names, ""], dtype=object)[labels])
 
 
-def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
-    """A row a cluster: its words, those that tell it best first, and its most typical text."""
+def cluster_columns(clusters: Sequence[Cluster], levels: Sequence[Level] = ()) -> list[Column]:
+    """One row per cluster: its groups at the levels above, its most distinctive words, and its most typical text."""
     return [
         Column("cluster", "BIGINT", [cluster.index for cluster in clusters]),
         Column("name", "VARCHAR", [cluster.name for cluster in clusters]),
@@ -176,6 +184,7 @@ def cluster_columns(clusters: Sequence[Cluster]) -> list[Column]:
         Column("share", "DOUBLE", [cluster.share for cluster in clusters]),
         *_stability_column(clusters),
         *_known_column(clusters),
+        *level_columns(levels, np.arange(len(clusters), dtype=np.int32)),
         Column("words", "VARCHAR", [cluster.join_words() for cluster in clusters]),
         Column("example", "VARCHAR", [next(iter(cluster.examples), "") for cluster in clusters]),
     ]

@@ -34,6 +34,11 @@ class ClusterWords:
         self._names = _names_of_words(vocabulary, counts.shape[1])
         self._scores: dict[str, NDArray[np.float64]] = {}
 
+    @property
+    def vocabulary(self) -> NDArray[Any]:
+        """The word of each column, or its number."""
+        return self._names
+
     def scores(self, order: str) -> NDArray[np.float64]:
         """The score of each entry of `counts`.
 

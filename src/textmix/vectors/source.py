@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -129,11 +130,26 @@ class EncodedTexts(VectorSource):
             self._n_dimensions = int(self._encoder.encode(list(self._texts[:1])).shape[1])
         return self._n_dimensions
 
+    def fingerprints(self, documents: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """A number for each of these texts; nothing is encoded."""
+        codes = (zlib.crc32(self._texts[i].encode("utf-8", "surrogatepass")) for i in documents.tolist())
+        return np.fromiter(codes, np.uint32, documents.size)
+
     def rows(self, documents: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of these texts and of no others."""
         found = self._encoder.encode([self._texts[document] for document in documents.tolist()])
         self._n_dimensions = int(found.shape[1])
         return found
+
+
+def fingerprints(vectors: VectorSource, documents: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """A number for each of these documents that tells different vectors apart, by what they are made of."""
+    if isinstance(vectors, EncodedTexts):
+        return vectors.fingerprints(documents)
+    found = np.empty(documents.size, np.uint32)
+    for block in blocks(documents.size):
+        found[block] = [zlib.crc32(row.tobytes()) for row in vectors.rows(documents[block])]
+    return found
 
 
 def hold_vectors(vectors: VectorSource, documents: NDArray[np.int64]) -> HeldVectors:
@@ -206,10 +222,11 @@ def as_unit_rows(array: NDArray[Any]) -> NDArray[np.float32]:
         return wide.astype(np.float32)
 
 
-def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+def blocks(n_rows: int, size: int | None = None) -> Iterator[slice]:
     """Slices that cover so many rows, one after the other."""
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
+    step = BLOCK_ROWS if size is None else size
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def _lengths(rows: NDArray[np.float64]) -> NDArray[np.float64]:
