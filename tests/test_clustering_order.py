@@ -55,6 +55,18 @@ def test_also_with_known_clusters_and_weights(encoder):
     np.testing.assert_array_equal(other.labels[::-1], labels)
 
 
+def test_also_with_copies_that_have_vectors_of_their_own():
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(0.5, size=(40, 12))[rng.integers(40, size=300)]
+    vectors = rng.normal(size=(300, 8))
+    order = rng.permutation(300)
+    for n_clusters in (3, 5):
+        settings = {"n_clusters": n_clusters, "duplicates": "once", "n_runs": 3}
+        one = textmix.ConsensusMixture(**settings).fit(counts, vectors=vectors)
+        other = textmix.ConsensusMixture(**settings).fit(counts[order], vectors=vectors[order])
+        np.testing.assert_array_equal(other.labels_, one.labels_[order])
+
+
 def test_also_where_a_sample_forms_the_clusters(encoder, monkeypatch):
     for module in ("inference.consensus_fit", "estimators.consensus_mixture"):
         monkeypatch.setattr(f"textmix.{module}.MAX_SAMPLED", 200)
@@ -89,7 +101,7 @@ def test_a_label_is_always_the_most_probable_cluster(clustering, encoder, tmp_pa
     for number in clustering.levels[:-1]:
         check_probabilities(clustering.with_n_clusters(number))
     check_probabilities(clustering.merge(0, 3).split(1))
-    check_probabilities(textmix.cluster(read_tickets(), n_clusters=60, encoder=encoder))
+    check_probabilities(textmix.cluster(read_tickets(), n_clusters=300, encoder=encoder))  # parts have equal votes
     check_probabilities(textmix.cluster([*read_tickets(200), ""], frozen=clustering, encoder=encoder))
     clustering.save(tmp_path / "run")
     loaded = textmix.load(tmp_path / "run")

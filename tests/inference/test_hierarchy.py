@@ -147,3 +147,22 @@ def test_order_of_the_documents_makes_no_difference():
     np.testing.assert_array_equal(one.counts.toarray(), other.counts.toarray())
     np.testing.assert_array_equal(one.vectors.of(np.arange(order.size)), other.vectors.of(np.arange(order.size)))
     np.testing.assert_array_equal(group_clusters(one, 7), group_clusters(other, 7))
+
+
+@pytest.mark.parametrize("apart", [[], [0, 5]])
+def test_of_very_many_clusters_the_tree_has_the_levels_too(monkeypatch, apart):
+    monkeypatch.setattr("textmix.inference.merging.MAX_COMPARED", 30)
+    rng = np.random.default_rng(0)
+    labels = np.arange(600, dtype=np.int32) % 60
+    counts, tier = rng.poisson(0.3, size=(600, 80)), rng.integers(5, size=60).astype(np.int32)
+    is_apart = np.isin(np.arange(60), apart)
+    merges = merge_clustered(Clustered(scipy.sparse.csr_array(counts), labels, 40, None, is_apart), (tier,))
+    assert same_partition(merges.cut(5), tier)
+    assert sorted(merges.pairs[:, 1].tolist()) == sorted(set(merges.pairs[:, 1].tolist()))
+    assert len(merges.pairs) == 59
+
+
+def test_costs_that_are_not_known_do_not_hide_the_others():
+    costs = np.array([np.nan, np.nan, 1.0, 1.1, 9.0, 10.0])
+    merges = Merges(7, np.column_stack((np.zeros(6, np.int32), np.arange(1, 7, dtype=np.int32))), costs)
+    assert hierarchy.choose_number(merges, 2, 4) == 3

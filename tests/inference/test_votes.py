@@ -88,6 +88,9 @@ def test_chosen_voters_have_the_rows_of_all(votes):
 
 
 def test_a_label_gets_the_highest_probability_by_an_exchange():
-    probabilities = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
-    prefer_labels(probabilities, np.array([0, 0, -1]))
-    np.testing.assert_array_equal(probabilities, [[0.5, 0.2, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
+    probabilities = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8], [0.4, 0.4, 0.2], [0.45, 0.45, 0.1]])
+    labels = np.array([0, 0, -1, 1, 2])
+    prefer_labels(probabilities, labels)
+    expected = [[0.5, 0.2, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8], [0.4, 0.4, 0.2], [0.1, 0.45, 0.45]]
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-15)
+    assert probabilities[[0, 1, 3, 4]].argmax(axis=1).tolist() == [0, 0, 1, 2]

@@ -23,6 +23,7 @@ from textmix.corpus.readers import ReadReport
 from textmix.corpus.times import parse_times
 from textmix.kernels import jit
 from textmix.report import REPORT_FILE
+from textmix.results.clusters import count_clusters
 from textmix.results.folder import check_destination
 from textmix.results.run import describe_input
 
@@ -212,13 +213,14 @@ def _show_largest(console: Console, clustering: Clustering, n_shown: int) -> Non
 def _show_groups(console: Console, clustering: Clustering) -> None:
     """The groups of the coarsest level, before the clusters that they are made of."""
     n_groups, *finer, _ = clustering.levels
-    also = f", also in {' and '.join(f'{n:,}' for n in finer)}" if finer else ""
-    say(console, f"In {n_groups:,} groups{also} (--clusters, or the tree in the report):")
+    also = f" (finer levels: {', '.join(f'{n:,}' for n in finer)}; the report shows them)" if finer else ""
+    say(console, f"They form {n_groups:,} groups{also}:")
     groups = clustering.groups(n_groups)
     width = max(len(f"{group.size:,}") for group in groups)
     for group in groups:
-        clusters = plural(sum(clustering.clusters[label].size > 1 for label in group.clusters), "cluster")
-        say_briefly(console, f"  {group.size:>{width},} texts in {clusters:<12}  {one_line(group.name)}")
+        n_several, n_single = count_clusters(clustering.clusters[label].size for label in group.clusters)
+        clusters = plural(n_several, "cluster") if n_several else plural(n_single, "single text")
+        say_briefly(console, f"  {group.size:>{width},} texts, {clusters:<12}  {one_line(group.name)}")
     say(console, "The largest clusters:")
 
 

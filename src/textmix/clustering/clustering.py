@@ -144,7 +144,7 @@ class Clustering:
     def probabilities(self) -> NDArray[np.float64]:
         """Each text's probability of each cluster and, in the last column, of a new one; made on request.
 
-        They are the mixture's, given all words of all texts. The label of a consensus need not be the most probable.
+        Given all other texts. By a consensus the label is always the most probable cluster.
         """
         self._store.check_at_hand("probabilities")
         return self.model.probabilities
@@ -232,11 +232,13 @@ class Clustering:
         return [*(level.n_groups for level in self._levels), self.n_clusters]
 
     def groups(self, n_clusters: int) -> tuple[Group, ...]:
-        """The groups at a level: name, size and labels of the clusters of each."""
+        """The groups at a level: name, size and labels of the clusters of each; at the last one the clusters."""
+        if n_clusters == self.n_clusters:
+            return tuple(Group(one.index, one.name, one.size, (one.index,)) for one in self.clusters)
         for level in self._levels:
             if level.n_groups == n_clusters:
                 return level.groups
-        raise ValueError(f"there is no level of {n_clusters} groups; there are {self.levels[:-1]}")
+        raise ValueError(f"there is no level of {n_clusters} groups; there are {self.levels}")
 
     @property
     def n_clusters_range(self) -> tuple[int, int] | None:
@@ -452,6 +454,7 @@ class Clustering:
     def _report_source(self, title: str | None) -> Source:
         model, has_texts = self.model, self.has_texts
         files = self.info.get("input", {}).get("files", [])
+        levels = self._levels  # merging needs them too
         with ThreadPoolExecutor(1) as pool:  # merging takes as long as all the rest, and another core
             merges = pool.submit(lambda: model.merges)
             return Source(
@@ -480,7 +483,7 @@ class Clustering:
                 },
                 title=title or ", ".join(Path(file).name for file in files[:3]) or None,
                 merges=merges.result(),
-                levels=self._levels,
+                levels=levels,
                 tally=self.tally,
                 n_clusters_range=self.n_clusters_range,
             )

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -56,7 +57,7 @@ from textmix.inference.votes import Votes
 from textmix.kernels.state import Prior
 from textmix.priors.finite_dirichlet import finite_dirichlet
 from textmix.results.background import Background
-from textmix.vectors.source import ArrangedVectors, HeldVectors, VectorSource, hold_vectors
+from textmix.vectors.source import ArrangedVectors, HeldVectors, VectorSource, fingerprints, hold_vectors
 
 GRANULARITIES = {"coarse": 0.25, "medium": 1.0, "fine": 5.0}
 ROUNDING = 1e-9  # of outlier scores: in a single cluster all are 0
@@ -205,7 +206,8 @@ class ConsensusMixture(TwoViewMixture):
             check_number(counts, int(self.n_clusters), unit, knowledge.known)
         if source is not None and counts.shape[0] <= MAX_SAMPLED:
             source = hold_vectors(source, np.arange(counts.shape[0]))  # each is encoded once
-        order = canonical_order(counts, unit, knowledge.known, knowledge.weights, source)
+        fingerprint = None if source is None else partial(fingerprints, source)
+        order = canonical_order(counts, unit, knowledge.known, knowledge.weights, fingerprint)
         documents, rows = arrange(counts, knowledge, unit, order, once=self.duplicates == ONCE)
         found = self._sample(documents, rows, knowledge, whole, unit, source)
         own, has_words = rows < counts.shape[0], np.diff(counts.indptr) > 0
@@ -399,8 +401,8 @@ class ConsensusMixture(TwoViewMixture):
         vectors: DocumentVectors | None,
     ) -> Clustered:
         """The documents that count, in canonical order, for grouping their clusters."""
-        counted = self._labels_that_count(counts, labels, unit)
-        return Clustered(counts, counted, int(self.n_words), vectors, apart).in_order(unit)
+        ordered = Clustered(counts, labels, int(self.n_words), vectors, apart).in_order(unit)
+        return ordered._replace(labels=self._labels_that_count(ordered.counts, ordered.labels, unit))
 
     def _prior(self, n_clusters: int) -> Prior:
         return finite_dirichlet(max(int(self.n_start_clusters), n_clusters), float(self.alpha))

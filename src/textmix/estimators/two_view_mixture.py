@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
+from textmix.engines.threads import threads
 from textmix.estimators.counts import check_counts
 from textmix.estimators.partition_mixture import PartitionMixture
 from textmix.inference.layout import fixed_point_scale
@@ -70,8 +72,8 @@ class TwoViewMixture(PartitionMixture):
     def probabilities_(self) -> NDArray[np.float64]:
         """Each training document's probabilities given all others: one column per cluster, the last for a new one.
 
-        By the votes of the runs (inference/votes.py); of documents that no run has seen, by words and vectors. The
-        label of a document is always its most probable cluster.
+        By the votes of the runs (inference/votes.py); by words and vectors for documents that no run has seen, such as
+        copies that count once. The label of a document is always its most probable cluster.
         """
         check_is_fitted(self)
         if "_probabilities" not in self.__dict__:
@@ -99,11 +101,15 @@ class TwoViewMixture(PartitionMixture):
                 yield rows, found
         if rest.size:
             held, scorer = self._fitted.vectors or no_vectors(labels.size), self._pooled(counts)
-            for block in blocks(rest.size, scorer.block_size):
-                rows = rest[block]
+
+            def score(first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+                rows = rest[first:last]
                 found = scorer.probabilities(counts[rows], held.of(rows), labels[rows])
                 prefer_labels(found, labels[rows])
-                yield rows, found
+                return rows, found
+
+            with threads(getattr(self, "n_jobs", None)) as pool, threadpool_limits(1, user_api="blas"):
+                yield from pool.map_blocks(score, rest.size, scorer.block_size)
 
     def _new_documents(self, X: Any, vectors: Any) -> tuple[scipy.sparse.csr_array, NDArray[np.float32]]:
         check_is_fitted(self)

@@ -17,7 +17,7 @@ from textmix.inference.merging import Merges, merge_by_both, merge_documents, un
 from textmix.inference.ordering import canonical_order
 from textmix.inference.pooling import DocumentVectors
 from textmix.inference.views.vectors import chances_by_length
-from textmix.vectors.source import blocks
+from textmix.vectors.source import blocks, fingerprint_rows
 
 VECTOR_SHARE = 0.5  # of the score of a short document with a vector; of longer ones less, as in runs on vectors
 MAX_REFINED = 20_000  # documents that are moved; of more a sample
@@ -45,7 +45,10 @@ class Clustered(NamedTuple):
 
     def in_order(self, unit: float) -> Clustered:
         """The same in canonical order, so that sums do not depend on where documents stand."""
-        order = canonical_order(self.counts, unit)
+        held = self.vectors
+        order = canonical_order(
+            self.counts, unit, fingerprint=None if held is None else lambda rows: fingerprint_rows(held.of(rows))
+        )
         places = np.empty_like(order)
         places[order] = np.arange(order.size)
         vectors = self.vectors
@@ -81,7 +84,8 @@ def refine_groups(documents: Clustered, groups: NDArray[np.int32]) -> NDArray[np
     shape = groups.size, int(groups.max()) + 1
     votes = scipy.sparse.coo_array((np.ones(rows.size), (labels[rows], moved)), shape=shape).toarray()
     refined = np.where(votes.any(axis=1), votes.argmax(axis=1), groups).astype(np.int32)
-    largest = np.unique(groups, return_index=True)[1]  # clusters are numbered by falling size
+    by_size = np.argsort(-np.bincount(labels[labels >= 0], minlength=groups.size), kind="stable")
+    largest = by_size[np.unique(groups[by_size], return_index=True)[1]]
     refined[largest], refined[documents.apart] = groups[largest], groups[documents.apart]
     return refined
 
@@ -162,7 +166,7 @@ def find_levels(documents: Clustered) -> tuple[NDArray[np.int32], ...]:
 
 def choose_number(merges: Merges, least: int, most: int) -> int:
     """The number of groups after which the next merge costs most, in proportion to the merge before it."""
-    costs = np.maximum.accumulate(merges.costs)
+    costs = np.maximum.accumulate(np.nan_to_num(merges.costs))
     numbers = np.arange(least, min(most, merges.n_clusters - 1) + 1)
     rises = costs[merges.n_clusters - numbers] / np.maximum(costs[merges.n_clusters - numbers - 1], 1e-12)
     return int(numbers[np.argmax(rises)])

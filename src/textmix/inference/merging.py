@@ -17,7 +17,7 @@ from textmix.kernels.merging import WordWeights, add_rows, costs_of_merging, fil
 MAX_COMPARED = 2000  # clusters; those beyond, the smallest, are taken together first, unseen, at a cost of NaN
 N_DIRECTIONS = 100  # of words, beside vectors
 WORD_SHARE = 0.5  # of the squared length of a document that is its words, where it has a vector too
-KEPT_APART = 1e12  # nats that merging two clusters costs beside the information lost where they are to be kept apart
+KEPT_APART = 1e9  # what merging costs beside all else where clusters are to be kept apart; other costs are far lower
 
 
 Tiers = tuple[NDArray[np.int32], ...]  # for each cluster the number of its group; a merged one has that of its first
@@ -89,8 +89,10 @@ def merge_clusters(
     """
     if apart is None:
         apart = np.zeros(word_weights.shape[0], bool)
-    if apart.size > MAX_COMPARED:
-        return _merge_after_lumping(apart, lambda into, lumped: merge_clusters(_add_rows(word_weights, into), lumped))
+    if apart.size > MAX_COMPARED + (int(tiers[-1].max()) + 1 if tiers else 0):
+        return _merge_after_lumping(
+            apart, tiers, lambda into, lumped, above: merge_clusters(_add_rows(word_weights, into), lumped, above)
+        )
     n_clusters, n_words = word_weights.shape
     n_entries = word_weights.nnz
     room = 2 * n_entries + n_words  # rows of live clusters have n_entries at most, a merged one n_words
@@ -130,9 +132,13 @@ def merge_by_both(
     """
     sizes = np.bincount(labels[labels >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.float64)
     n_clusters = sizes.size
-    if n_clusters > MAX_COMPARED:
+    if n_clusters > MAX_COMPARED + (int(tiers[-1].max()) + 1 if tiers else 0):
         return _merge_after_lumping(
-            apart, lambda into, lumped: merge_by_both(counts, np.append(into, np.int32(-1))[labels], vectors, lumped)
+            apart,
+            tiers,
+            lambda into, lumped, above: merge_by_both(
+                counts, np.append(into, np.int32(-1))[labels], vectors, lumped, above
+            ),
         )
     sums = vectors.sum_by_cluster(labels, n_clusters).astype(np.float64)
     own = labels[vectors.rows]
@@ -197,7 +203,7 @@ def merge_greedily(
 
     def penalties(cluster: int, others: Any) -> Any:
         n_tiers = sum((tier[cluster] != tier[others] for tier in tiers), start=np.zeros(np.shape(others)))
-        return KEPT_APART * ((len(tiers) + 1) * (apart[cluster] & apart[others]) + n_tiers)
+        return KEPT_APART * ((apart[cluster] & apart[others]) + 2.0 * n_tiers)
 
     def costs_of(cluster: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(cost_with(cluster, others) + penalties(cluster, others))
@@ -213,7 +219,7 @@ def merge_greedily(
         one = int(clusters[np.argmin(costs[clusters, nearest[clusters]])])
         other = int(nearest[one])
         one, other = min(one, other), max(one, other)
-        pairs[step], lost[step] = (one, other), costs[one, other] - float(penalties(one, other))
+        pairs[step], lost[step] = (one, other), cost_with(one, np.array([other]))[0]
         apart[one] |= apart[other]
         merge(one, other, clusters)
         alive[other] = False
@@ -245,27 +251,37 @@ def lay_out(matrix: scipy.sparse.csr_array, values: NDArray[Any], room: int) -> 
 
 
 def _merge_after_lumping(
-    apart: NDArray[np.bool_], merge: Callable[[NDArray[np.int32], NDArray[np.bool_]], Merges]
+    apart: NDArray[np.bool_],
+    tiers: Tiers,
+    merge: Callable[[NDArray[np.int32], NDArray[np.bool_], Tiers], Merges],
 ) -> Merges:
     """Merges of more clusters than can be compared: the smallest that need not be kept apart are taken together.
 
-    merge(into, apart): the merges of MAX_COMPARED clusters, of which cluster z is part of into[z].
+    Those of each group of the finest tier, if there are tiers. merge(into, apart, tiers): the merges of the clusters
+    that are left, of which cluster z is part of into[z]; MAX_COMPARED and a few more.
     """
     n_given = apart.size
+    group_of = tiers[-1] if tiers else np.zeros(n_given, np.int32)
     order = np.argsort(~apart, kind="stable")
     kept, rest = np.sort(order[: MAX_COMPARED - 1]), np.sort(order[MAX_COMPARED - 1 :])
-    into = np.full(n_given, MAX_COMPARED - 1, np.int32)
-    into[kept] = np.arange(kept.size)
-    merges = merge(into, np.append(apart[kept], apart[rest].any()))
-    numbers = np.append(kept, rest[0]).astype(np.int32)
-    first = np.column_stack((np.full(rest.size - 1, rest[0]), rest[1:])).astype(np.int32)
-    costs = np.append(np.full(rest.size - 1, np.nan), merges.costs)
+    first_of = np.full(int(group_of.max()) + 1, -1)
+    first_of[group_of[rest][::-1]] = rest[::-1]  # what is lumped goes into the first of its group
+    numbers = np.append(kept, np.unique(first_of[first_of >= 0])).astype(np.int32)
+    place_of = np.empty(n_given, np.int32)
+    place_of[numbers] = np.arange(numbers.size)
+    place_of[rest] = place_of[first_of[group_of[rest]]]
+    lumped = apart[numbers].copy()
+    np.logical_or.at(lumped, place_of[rest], apart[rest])
+    gone = rest[first_of[group_of[rest]] != rest]
+    merges = merge(place_of, lumped, tuple(tier[numbers] for tier in tiers))
+    first = np.column_stack((first_of[group_of[gone]], gone)).astype(np.int32)
+    costs = np.append(np.full(gone.size, np.nan), merges.costs)
     return Merges(n_given, np.vstack((first, numbers[merges.pairs])), costs)
 
 
 def _add_rows(word_weights: scipy.sparse.csr_array, into: NDArray[np.int32]) -> scipy.sparse.csr_array:
     """Sums of rows: row z is added to into[z]."""
-    shape = (MAX_COMPARED, into.size)
+    shape = (int(into.max()) + 1, into.size)
     members = scipy.sparse.csr_array((np.ones(into.size), (into, np.arange(into.size))), shape=shape)
     lumped = scipy.sparse.csr_array(members @ word_weights)
     lumped.sort_indices()

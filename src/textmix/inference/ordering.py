@@ -5,14 +5,13 @@ Labels are gone through in blocks: NumPy makes 8-byte copies of what it is index
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from textmix.kernels.counts import hash_rows
-from textmix.vectors.source import VectorSource, fingerprints
 
 _BLOCK = 1 << 18  # labels
 
@@ -22,12 +21,12 @@ def canonical_order(
     unit: float,
     known: NDArray[np.int32] | None = None,
     weights: NDArray[np.float64] | None = None,
-    vectors: VectorSource | None = None,
+    fingerprint: Callable[[NDArray[np.int64]], NDArray[np.uint32]] | None = None,
 ) -> NDArray[np.int64]:
     """The documents in an order that depends on what they are, not on where they stand.
 
-    By a hash of their words; documents of the same words by the number of their known cluster, their weight and their
-    vector. Those that are equal in all of these may change places without any difference.
+    By a hash of their words; documents of the same words by the number of their known cluster, their weight and the
+    fingerprint of their vector. Those that are equal in all of these may change places without any difference.
     """
     hashes = hash_rows(counts.indptr, counts.indices, counts.data, 1.0 / unit)
     order = np.argsort(hashes, kind="stable")
@@ -38,8 +37,8 @@ def canonical_order(
     if ties.size:
         keys: list[NDArray[np.generic]] = [hashes[ties]]
         keys += [values[ties] for values in (known, weights) if values is not None]
-        if vectors is not None:
-            keys.append(fingerprints(vectors, ties))
+        if fingerprint is not None:
+            keys.append(fingerprint(ties))
         order[is_tie] = ties[np.lexsort(keys[::-1])]
     return order
 

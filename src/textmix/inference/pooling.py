@@ -34,6 +34,7 @@ LEAST = 1e-3, 1e-3  # weights of words and of vectors
 LIKELY = 1.0, 20.0
 LEAST_WORD_WEIGHT = 0.05  # where a score is given for each word
 ALONE = 3e-3  # length of a sum that a document was taken out of, below which nothing but rounding is left
+HASHED_UNITS = 2.0**20  # in which counts with fractions are told apart
 _COLUMNS = 16  # dimensions that are summed together
 _LOWEST = -200.0  # log of a probability by words: what is less is as good as this
 
@@ -230,11 +231,13 @@ def fit_weights(
     if votes is not None:
         usable = usable[np.isin(usable, votes.documents, assume_unique=True)]
     n_fitted = max(min(MAX_FITTED, FITTED_CELLS // max(sizes.size, 1)), 1)
-    if usable.size > n_fitted:  # those of the smallest hashes are a sample that does not depend on where they stand
-        of_usable = counts[usable]
-        hashes = hash_rows(of_usable.indptr, of_usable.indices, of_usable.data, 1.0)
-        usable = usable[np.argsort(hashes, kind="stable")[:n_fitted]]
-    chosen = usable
+    of_usable = counts[usable]
+    scale = 1.0 if of_usable.data.dtype.kind in "iu" else HASHED_UNITS
+    hashes = hash_rows(of_usable.indptr, of_usable.indices, of_usable.data, scale)
+    if usable.size > n_fitted:  # different documents of the smallest hashes: a sample of any order of the documents
+        chosen = usable[np.unique(hashes, return_index=True)[1][:n_fitted]]
+    else:
+        chosen = usable[np.argsort(hashes, kind="stable")]
     if chosen.size == 0 or sizes.size < 2:
         return ViewWeights(1.0, LEAST[1])
     own = labels[chosen]

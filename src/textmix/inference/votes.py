@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from textmix.corpus.matrix import sum_by_cluster
 from textmix.inference.consensus import AGREED_ALPHA, MAX_AGREED, cluster_stabilities, labels_as_words
-from textmix.inference.scoring import PartitionScorer
+from textmix.inference.scoring import BLOCK_BYTES, PartitionScorer
 from textmix.priors.finite_dirichlet import finite_dirichlet
 
 DEPENDENCE = 0.2
@@ -95,8 +95,9 @@ class Votes:
         joined = scipy.sparse.csr_array(
             (np.ones(groups.size), (np.arange(groups.size), groups)), shape=(groups.size, n_clusters + 1)
         )
-        for first in range(0, places.size, self._scorer.block_size):
-            block = places[first : first + self._scorer.block_size]
+        n_together = max(BLOCK_BYTES // (8 * (max(n_clusters, clusters.size) + 1)), 1)
+        for first in range(0, places.size, n_together):
+            block = places[first : first + n_together]
             scored = self._scorer.block(self._votes[block], own[block], 0, block.size).probabilities
             scored **= DEPENDENCE
             scored /= scored.sum(axis=1, keepdims=True)
@@ -110,8 +111,8 @@ def prefer_labels(probabilities: NDArray[np.float64], labels: NDArray[np.int32])
     known, identical ones that were put together, and merged clusters, of which the others may sum to more.
     """
     rows = np.flatnonzero(labels >= 0)
-    best = np.argmax(probabilities[rows], axis=1)
-    own = labels[rows]
-    lower = probabilities[rows, own] < probabilities[rows, best]
-    rows, best, own = rows[lower], best[lower], own[lower]
-    probabilities[rows, own], probabilities[rows, best] = probabilities[rows, best], probabilities[rows, own]
+    best, own = np.argmax(probabilities[rows], axis=1), labels[rows]
+    rows, best, own = rows[best != own], best[best != own], own[best != own]
+    highest, lower = probabilities[rows, best], probabilities[rows, own]
+    probabilities[rows, best] = lower
+    probabilities[rows, own] = np.nextafter(highest, np.inf)  # above all that are as high

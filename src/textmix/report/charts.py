@@ -22,6 +22,7 @@ PALETTE = (
 OTHERS = "#8a8f98"
 N_OVER_TIME = 10  # clusters with a line of their own
 MOST_BINS = 60
+MAX_LEAVES = 300  # of a dendrogram
 _TO_MONDAY = 3 * 24 * 3600  # seconds: NumPy's weeks begin on Thursdays
 _UNITS = (
     ("hour", "datetime64[h]"),
@@ -47,8 +48,12 @@ def _shade(colour: str, rank: int) -> str:
 
 
 def hierarchy_chart(linkage: NDArray[np.float64], names: Sequence[str]) -> Figure:
-    """The dendrogram of the clusters, from left to right; each line is a merge at its cost."""
-    drawn = dendrogram(linkage, no_plot=True)
+    """The dendrogram of the clusters, from left to right; each line is a merge at its cost.
+
+    Of more than MAX_LEAVES clusters the last merges are drawn; a leaf may then stand for several clusters.
+    """
+    n_leaves, n_clusters = min(MAX_LEAVES, len(names)), len(names)
+    drawn = dendrogram(linkage, n_leaves, "lastp" if n_leaves < n_clusters else None, no_plot=True)
     lines = [
         {
             "type": "scatter",
@@ -61,7 +66,10 @@ def hierarchy_chart(linkage: NDArray[np.float64], names: Sequence[str]) -> Figur
         }
         for places, heights in zip(drawn["icoord"], drawn["dcoord"], strict=True)
     ]
-    leaves = [plain(names[leaf]) for leaf in drawn["leaves"] or ()]
+    leaves = [
+        plain(names[leaf]) if leaf < n_clusters else f"{int(linkage[leaf - n_clusters, 3]):,} clusters"
+        for leaf in drawn["leaves"] or ()
+    ]
     layout = {
         "xaxis": {"title": {"text": "cost of merging"}, "rangemode": "tozero"},
         "yaxis": {"tickmode": "array", "tickvals": [*range(len(leaves))], "ticktext": leaves, "automargin": True},

@@ -87,7 +87,8 @@ def _names_below(
             continue
         for group, terms in zip(siblings.tolist(), find_terms_of(counts[siblings], words), strict=True):
             own = [term for term in terms if term != leading[parent]][:N_OWN]
-            names[group] = f"{leading[parent]}: {', '.join(own)}" if own else above[parent].name
+            start = f"{leading[parent]}: " if leading[parent] else ""
+            names[group] = start + ", ".join(own) if own else above[parent].name
             own_leading[group] = next(iter(own), leading[parent])
     return make_names([[name] for name in names], {}), own_leading
 

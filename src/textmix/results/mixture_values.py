@@ -201,7 +201,7 @@ def _read_votes(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any],
     check_range("vote_found.npy", found, -1, labels.size - 1)
     if not np.array_equal(found >= 0, labels >= 0):
         raise ValueError("vote_found.npy and labels.npy do not belong together")
-    check_number(VOTE_BETA, settings[VOTE_BETA], 0.0)
+    check_number(VOTE_BETA, settings[VOTE_BETA], 1e-100)
     votes = Votes(rows, runs, found.astype(np.int32, copy=False), float(settings[VOTE_BETA]))
     if votes.following(labels.astype(np.int32, copy=False)) is not votes:
         raise ValueError("the clusters in labels.npy are not merged from those in vote_found.npy")

@@ -148,8 +148,13 @@ def fingerprints(vectors: VectorSource, documents: NDArray[np.int64]) -> NDArray
         return vectors.fingerprints(documents)
     found = np.empty(documents.size, np.uint32)
     for block in blocks(documents.size):
-        found[block] = [zlib.crc32(row.tobytes()) for row in vectors.rows(documents[block])]
+        found[block] = fingerprint_rows(vectors.rows(documents[block]))
     return found
+
+
+def fingerprint_rows(rows: NDArray[np.floating]) -> NDArray[np.uint32]:
+    """A number for each row that tells different rows apart."""
+    return np.fromiter((zlib.crc32(row.tobytes()) for row in rows), np.uint32, len(rows))
 
 
 def hold_vectors(vectors: VectorSource, documents: NDArray[np.int64]) -> HeldVectors:
