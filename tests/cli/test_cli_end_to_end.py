@@ -43,8 +43,10 @@ def test_clustering_shows_what_was_read_and_found(run):
     with open(folder / "clusters.csv", encoding="utf-8", newline="") as file:
         n_of_several = sum(int(row["size"]) > 1 for row in csv.DictReader(file))
     n_alone = info["result"]["n_clusters"] - n_of_several
-    assert f"{n_of_several} clusters from 10 runs on words and 10 on vectors, and {n_alone} of outliers alone:" in lines
-    assert f"{info['result']['n_outliers']} texts fit nowhere, for example:" in lines
+    least, most = json.loads((folder / "model" / "model.json").read_text())["settings"]["n_clusters_range"]
+    found = f"{n_of_several} clusters ({least} to {most}), consensus of 10 runs on words and 10 on vectors"
+    assert f"{found}; {n_alone} texts on their own:" in lines
+    assert f"{info['result']['n_outliers']} outliers, for example:" in lines
     assert any(line.startswith(f"Written to {folder}: ") for line in lines)
     assert lines[-1].startswith("Took ")
     assert "\x1b" not in shown
