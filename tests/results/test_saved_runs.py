@@ -127,7 +127,7 @@ def test_the_tables_say_what_the_clustering_says(clustering, saved):
     assert (rows[120]["cluster"], rows[120]["name"], rows[120]["probability"]) == ("-1", "", "")
     with open(saved / "clusters.csv", encoding="utf-8", newline="") as file:
         clusters = list(csv.DictReader(file))
-    assert list(clusters[0]) == ["cluster", "name", "size", "share", "stability", "words", "example"]
+    assert list(clusters[0]) == ["cluster", "name", "size", "share", "stability", *levels, "words", "example"]
     assert [int(row["size"]) for row in clusters] == [cluster.size for cluster in clustering.clusters]
     n_sweeps = len((saved / "trace.csv").read_text().splitlines()) - 1
     assert n_sweeps == clustering.estimator.n_iter_
